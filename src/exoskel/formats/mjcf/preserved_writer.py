@@ -25,6 +25,7 @@ from exoskel.formats.mjcf.preserved_elements import (
     copy_element,
     references,
 )
+from exoskel.formats.mjcf.scenery import remove_range
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.formats.mjcf.unknown_words import (
     REFUSED,
@@ -200,6 +201,8 @@ class _PreservedWriter:
                 by_section[one.section].append(one)
         self._rank_assets(by_section["asset"])
         written = [(one, made) for name in _ORDER for one in by_section[name] if (made := self._rewrite(one))]
+        if any(made.tag == "statistic" or any(part.tag == "map" for part in made.children) for _, made in written):
+            remove_range(self.root)
         for one, made in written:
             self._section(one).children.append(made)
             self.output.preserved_nodes |= {one.node} | ({one.section_node} if one.section == "sensor" else set())

@@ -24,6 +24,7 @@ from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.reader.composites import expand_composites
 from exoskel.formats.mjcf.reader.fragment import Fragment
 from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
+from exoskel.formats.mjcf.scenery import without_generated_range
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
@@ -225,6 +226,7 @@ class _Preparer:
             self.report("MJ106.composite", one.fragment.node, reason=one.reason, suggestion=one.hint)
         _rename_projections(root)
         restore_names(root)
+        root.children = without_generated_range(root.children)
         stated = stated_skins(root), stated_equalities(root)
         compiler = compiler_settings(one.attributes for one in root.iter() if one.tag == "compiler")
         collected = CollectedElements(root, lambda reference: self._find_texture(reference, compiler))
