@@ -134,7 +134,7 @@ def test_textures_stay_where_the_output_refers_to_the_file(format: str, textured
 
 
 @pytest.mark.parametrize("format", ["urdf", "sdf", "skel"])
-def test_copies_of_mesh_files_lose_the_textures_beside_them(format: str, textured: Path) -> None:
+def test_copies_of_mesh_files_lose_textures_that_are_missing(format: str, textured: Path) -> None:
     report = exoskel.convert(sdf(textured / "t.sdf", "obj.obj", kind="visual"), to=format, meshes="copy")
     assert "FM303" in geometry(report).why and geometry(report).loss
 

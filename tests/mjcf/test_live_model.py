@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
+from PIL import Image
 
 import exoskel
 from exoskel.formats.mjcf.spec_text import full_text
@@ -174,3 +176,80 @@ def test_settings_of_the_solver_are_those_of_the_specification(integrator: str |
     ):
         assert getattr(mine, name) == getattr(theirs, name), name
     assert mine.wind.tolist() == theirs.wind.tolist()
+
+
+# --- files in memory -------------------------------------------------------------------------------------
+
+
+def tetrahedron(size: float) -> bytes:
+    corners = ("0 0 0", f"{size} 0 0", f"0 {size} 0", f"0 0 {size}")
+    return "".join([*(f"v {one}\n" for one in corners), "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"]).encode()
+
+
+def picture(mode: str) -> bytes:
+    stream = BytesIO()
+    pixels = np.arange(0, 160, 10, dtype=np.uint8).reshape(4, 4)
+    Image.fromarray(pixels).convert(mode).save(stream, "PNG")
+    return stream.getvalue()
+
+
+WITH_ASSETS = """<mujoco><compiler meshdir="m" texturedir="t"/><asset><mesh name="m" file="{}"/>
+<texture name="t" type="2d" file="p.png"/><material name="paint" texture="t"/>
+<hfield name="h" file="h.png" size="1 1 .2 .1"/></asset><worldbody><geom type="hfield" hfield="h"/>
+<body name="b" pos="0 0 2"><freejoint/><geom type="mesh" mesh="m" material="paint"/></body></worldbody></mujoco>"""
+IMAGES = {"t/p.png": picture("RGB"), "m/h.png": picture("L")}
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        ("u.obj", ["u.obj"]),
+        ("u.obj", ["m/u.obj"]),
+        ("s/u.obj", ["m/s/u.obj"]),
+        ("s/u.obj", ["u.obj"]),
+        ("U.OBJ", ["./u.obj"]),
+        ("../m/u.obj", ["m/u.obj", "other/u.obj"]),
+        ("/no/folder/u.obj", ["u.obj"]),
+    ],
+)
+def test_assets_are_found_as_in_mujoco(file: str, names: list[str]) -> None:
+    files = {name: tetrahedron(1 + number) for number, name in enumerate(names)}
+    spec = mujoco.MjSpec.from_string(WITH_ASSETS.format(file), assets=IMAGES | files)
+    scene = exoskel.from_mujoco(spec)
+    assert not [one for one in scene.diagnostics if one.severity != "info"]
+    assert scene.world.mass == pytest.approx(spec.compile().body_mass.sum(), rel=1e-12)
+    assert exoskel.to_mujoco(scene).model.body_mass.sum() == pytest.approx(scene.world.mass, rel=1e-9)
+
+
+def test_assets_that_a_program_sets_are_found() -> None:
+    spec = mujoco.MjSpec()
+    spec.assets = {"u.obj": tetrahedron(1.0)}
+    spec.add_mesh(name="u", file="u.obj")
+    body = spec.worldbody.add_body(name="b")
+    body.add_freejoint()
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="u")
+    assert exoskel.from_mujoco(spec).world.mass == pytest.approx(1000 / 6, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("extension", "saves"),
+    [*((one, False) for one in ("xml", "urdf", "sdf", "skel", "xode", "glb")), ("xml", True), ("skel", True)],
+)
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_documents_have_copies_of_assets(extension: str, is_edited: bool, saves: bool, tmp_path: Path) -> None:
+    assets = IMAGES | {"u.obj": tetrahedron(1.0)}
+    scene = exoskel.from_mujoco(mujoco.MjSpec.from_string(WITH_ASSETS.format("u.obj"), assets=assets))
+    model = scene.world.models[-1]
+    if is_edited:
+        model.bodies[0].mass = 3.0
+    path = tmp_path / f"scene.{extension}"
+    if saves:
+        exoskel.save(scene, path)
+    else:
+        exoskel.convert(scene, path, model=model.name if extension == "urdf" else None)
+    if extension != "glb":  # which contains the triangles
+        assert (tmp_path / "meshes" / "u.obj").read_bytes() == assets["u.obj"]
+    assert b".exoskel-" not in path.read_bytes()  # the temporary folder
+    back = exoskel.load(path)
+    assert back.world.models[-1].bodies[-1].mass == pytest.approx(3.0 if is_edited else 1000 / 6, rel=1e-6)
+    assert not [one for one in back.diagnostics if one.code in ("MJ105", "FM301", "SK110")]

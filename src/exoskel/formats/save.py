@@ -312,7 +312,8 @@ def canonical_bytes(scene: Scene, format: str, folder: Path | None, output: Outp
     if written.native_only:
         _check_native(scene, written, format)
         return written.data
-    problem = match(scene, reread(written.data, format, folder)).problem
+    options: dict[str, Any] = written.output.read_options()
+    problem = match(scene, reread(written.data, format, folder, **options)).problem
     if problem:
         raise SaveError(f"the scene cannot be written as {format.upper()} without changes: {problem}")
     return written.data

@@ -90,11 +90,12 @@ CATALOGUE = Catalogue(
             "FM303",
             "Textures of a mesh file",
             "Textures are images beside or inside a mesh file. Some formats contain triangles instead of references "
-            "to files, or their readers ignore textures. Copies of mesh files refer to images that are not copied.",
+            "to files, or their readers ignore textures. Materials and images are copied with a mesh file if they are "
+            "in its folder, or in one for textures beside it.",
             warning(
                 "FM303",
                 "the textures of the mesh file are not written",
-                "convert to a format that refers to mesh files, without `--meshes copy`",
+                "convert to a format that refers to mesh files; with `--meshes copy`, put images beside the mesh file",
             ),
         ),
         Topic(

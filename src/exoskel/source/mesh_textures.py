@@ -37,6 +37,7 @@ from exoskel.source.meshes import (
     obj_bytes,
     read_mesh_data,
 )
+from exoskel.spatial import Array
 
 LARGEST_SIDE = 1024
 """Images are reduced to this number of pixels on their longer side."""
@@ -85,6 +86,26 @@ def file_as_obj(path: Path, within: Path | None = None) -> bytes:
     return obj_bytes(vertices if colors is None else np.hstack([vertices, colors[:, :3]]), triangles, uvs)
 
 
+def load_file_colors(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> Array | None:
+    """The colours of the vertices of a file, `(n, 4)`, also those of the materials of an OBJ file; None without any.
+
+    Raises MeshError if the triangles cannot be read.
+    """
+    colors = load_colored_triangles(path, limits, within)[2]
+    if colors is not None or path.suffix.lower() != ".obj":
+        return colors
+    return _parse(path, limits, within)[0].colors if _materials(*_content(path, limits, within)) else None
+
+
+def _content(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, Path]:
+    return read_mesh_data(path, limits, within)[0], path.parent
+
+
+def gltf_as_glb(path: Path, limits: Limits = DEFAULT_LIMITS, within: Path | None = None) -> bytes:
+    """A text glTF file as one file, with the images that can be read."""
+    return gltf_with_images(path, limits, lambda name: read_beside(path.parent, name), within)
+
+
 def _parse(path: Path, limits: Limits, within: Path | None = None) -> tuple[TexturedTriangles, list[bytes | None]]:
     """All triangles of a file with the numbers of their images, and the images in a GLB file."""
     data, kind, contents = _prepare(path, limits, within)
@@ -97,7 +118,7 @@ def _parse(path: Path, limits: Limits, within: Path | None = None) -> tuple[Text
 def _prepare(path: Path, limits: Limits, within: Path | None) -> tuple[bytes, str, list[bytes | None]]:
     """The bytes of a file, its kind, and the images in a GLB file; their place is taken by their numbers."""
     if path.suffix.lower() == ".gltf":
-        data, kind = gltf_with_images(path, limits, lambda name: _read_beside(path.parent, name), within), GLB
+        data, kind = gltf_as_glb(path, limits, within), GLB
     else:
         data, kind = read_mesh_data(path, limits, within)
     if kind != GLB:
@@ -125,7 +146,7 @@ def _embedded_image(image: Any, header: dict[str, Any], binary: bytes) -> bytes 
 def _materials(data: bytes, folder: Path) -> bytes:
     """The material files that an OBJ file names, joined."""
     parts = [
-        _read_beside(folder, named.decode("utf-8", "replace").strip(), _MOST_MATERIAL_BYTES)
+        read_beside(folder, named.decode("utf-8", "replace").strip(), _MOST_MATERIAL_BYTES)
         for named in _MATERIAL_FILE.findall(data)[:8]
     ]
     return b"\n".join(part for part in parts if part is not None)
@@ -143,7 +164,7 @@ def _with_images(
     for number in np.unique(found.images[found.images >= 0]).tolist():
         if number >= len(found.names):
             continue
-        data = contents[number] if number < len(contents) else _image_file(folder, found.names[number])
+        data = contents[number] if number < len(contents) else read_image_beside(folder, found.names[number])[0]
         image = decode_image(data) if data is not None else None
         if image is not None:
             numbers[number] = len(images)
@@ -152,14 +173,14 @@ def _with_images(
     return structs.replace(found, images=numbers[known]), tuple(images)
 
 
-def _image_file(folder: Path, name: str) -> bytes | None:
-    """The content of an image that a file names; options of MTL precede the name."""
-    content = _read_beside(folder, name)
+def read_image_beside(folder: Path, name: str) -> tuple[bytes | None, str]:
+    """The content of an image that a file names, and its name: options of MTL may precede it."""
+    content = read_beside(folder, name)
     words = name.split()
-    return content if content is not None or len(words) < 2 else _read_beside(folder, words[-1])
+    return (content, name) if content is not None or len(words) < 2 else (read_beside(folder, words[-1]), words[-1])
 
 
-def _read_beside(folder: Path, name: str, most: int = _MOST_BYTES) -> bytes | None:
+def read_beside(folder: Path, name: str, most: int = _MOST_BYTES) -> bytes | None:
     """The content of a file in a folder or in a folder for textures beside it; None if it cannot be read."""
     name = unquote(name).replace("\\", "/").removeprefix("file://")
     if not name or "://" in name or "\0" in name:

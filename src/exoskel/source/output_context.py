@@ -32,6 +32,8 @@ from exoskel.source.contained_files import split_path, stem_and_extension
 from exoskel.source.file_access import has_content
 from exoskel.source.file_lookup import SearchPaths, absolute_uri, uri_scheme
 from exoskel.source.markup import Markup
+from exoskel.source.memory_files import is_in_memory
+from exoskel.source.mesh_companions import copied_extension, copied_mesh, lacks_companions
 from exoskel.source.mesh_textures import file_as_obj, has_textures
 from exoskel.source.numbers import GivenNumbers, round_json
 from exoskel.source.source_elements import SourceElements
@@ -250,6 +252,10 @@ class OutputContext:
         """Whether the document is an archive, which contains the files that it refers to."""
         return self.extension.lower() == EXTENSION
 
+    def is_copied(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a file that the scene refers to is copied: on request, or because it does not last."""
+        return self.meshes == "copy" or os.fspath(path) in self.generated or is_in_memory(path)
+
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
         """The reference to a mesh file: that of the source where it leads to the same file, otherwise a new one.
 
@@ -257,7 +263,7 @@ class OutputContext:
         """
         if mesh.path is None:
             return self._reference_to_missing(mesh.uri, self.missing)
-        if self.meshes == "copy" or mesh.path in self.generated:
+        if self.is_copied(mesh.path):
             return self._copy(mesh, mesh.path, is_readable)
         found = (
             absolute_uri(Path(mesh.path))
@@ -291,7 +297,7 @@ class OutputContext:
         is_readable = not kinds or image_kind(path, self.confined_to) in kinds
         if self.is_archive:
             return self._pack_image(path, is_readable=is_readable)
-        if self.meshes == "copy" or not is_readable or split_path(texture.path)[1]:
+        if self.is_copied(texture.path) or not is_readable or split_path(texture.path)[1]:
             try:
                 image_kind(path, self.confined_to)  # other files that a document names are not copied
                 return self.copy_image(path, is_readable=is_readable)
@@ -426,17 +432,15 @@ class OutputContext:
     def loses_textures(self, mesh: Mesh, *, reads_files: bool) -> bool:
         """Whether a mesh file has textures that readers of the document do not get.
 
-        `reads_files` states whether they read textures through the reference.  Only images inside a file are copied.
+        `reads_files` states whether they read textures through the reference.  Images are copied with a mesh file that
+        is not converted.
         """
-        if mesh.path is None or (reads_files and self.meshes != "copy"):
+        if mesh.path is None or (reads_files and not self.is_copied(mesh.path)):
             return False
         path = Path(mesh.path)
-        is_copied_whole = (
-            reads_files
-            and path.suffix.lower() == f".{mesh_files.GLB}"
-            and (not self.readable or path.suffix.lower() in self.readable)
-        )
-        return not is_copied_whole and has_textures(path, within=self.confined_to)
+        if reads_files and (not self.readable or copied_extension(path) in self.readable):
+            return lacks_companions(path, self.confined_to)
+        return has_textures(path, within=self.confined_to)
 
     def restore(self, scene: Scene) -> Scene:
         """Replace references to missing files in a scene that was read back by those of the source."""
@@ -525,16 +529,20 @@ class OutputContext:
         return self._copies[source]
 
     def _add(self, source: Path, is_readable: bool | None) -> str:
-        extension = source.suffix.lower()
-        if extension.lstrip(".") in mesh_files.PACKAGES:  # copied as one file
-            extension = f".{mesh_files.GLB}"
+        extension = copied_extension(source)
         can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
         within = None if str(source) in self.generated else self.confined_to
-        data = mesh_files.read_mesh_file(source, within=within) if can_copy else file_as_obj(source, within)
+        data = copied_mesh(source, within, self._add_companion) if can_copy else file_as_obj(source, within)
         name = self._unused_name(source.stem, extension if can_copy else ".obj", data)
         self.companions[name] = data
         self._paths[name] = source if can_copy else self._write_temporary(name, data)
         return name
+
+    def _add_companion(self, name: str, content: bytes) -> str:
+        """Add a file beside the copies of meshes; returns its name there."""
+        made = self._unused_name(*os.path.splitext(name), content)
+        self.companions[made] = content
+        return made.rpartition("/")[2]
 
     def _unused_name(self, stem: str, extension: str, data: bytes, folder: str = MESH_FOLDER) -> str:
         """A name that no other file has or will have, also on file systems that ignore case."""

@@ -18,6 +18,7 @@ from exoskel.formats.mjcf.spec_text import full_text
 from exoskel.formats.mjcf.tree import to_text
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import Scene, SceneLike
+from exoskel.source.memory_files import MemoryFiles
 from exoskel.source.output_context import OutputContext
 
 if TYPE_CHECKING:
@@ -80,8 +81,9 @@ def to_mujoco(scene: SceneLike, *, limits: bool | None = None) -> MujocoModel:
 def from_mujoco(spec: mujoco.MjSpec, *, base: str | os.PathLike[str] | None = None, **options: Any) -> Scene:
     """Read a `mujoco.MjSpec` as a scene, as `load` reads the MJCF that MuJoCo writes for it.
 
-    Meshes that the specification names are found relative to `base`; by default where MuJoCo looks for them.  `options`
-    are those of `load`.  Raises ExoskelError if MuJoCo cannot write the specification.
+    Files that the specification names are its `assets`, or found relative to `base`; by default where MuJoCo looks for
+    them.  `options` are those of `load`.  Conversions write copies of assets beside the output.  Raises ExoskelError
+    if MuJoCo cannot write the specification.
     """
     library = mujoco_import.load()
     if not isinstance(spec, library.MjSpec):
@@ -90,6 +92,8 @@ def from_mujoco(spec: mujoco.MjSpec, *, base: str | os.PathLike[str] | None = No
         text = mujoco_import.run_in_thread(lambda: full_text(spec, spec.compile()))  # only compiled ones are written
     except (ValueError, RuntimeError, MemoryError, library.FatalError) as error:
         raise ExoskelError(f"MuJoCo cannot compile the specification: {error}") from None
+    if spec.assets:
+        options["resolver"] = MemoryFiles(spec.assets, options.get("resolver"))
     return load(
         text, format="mjcf", base=base or spec.modelfiledir or None, name=spec.modelname or "<MjSpec>", **options
     )

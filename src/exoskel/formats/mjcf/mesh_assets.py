@@ -17,7 +17,7 @@ from exoskel.scene.item import unique_name
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Color, Ellipsoid, Geometry, Mesh, Shape, TriMesh, kind_of, texture_of
 from exoskel.source.file_access import open_referenced
-from exoskel.source.mesh_textures import load_texture_coordinates
+from exoskel.source.mesh_textures import load_file_colors, load_texture_coordinates
 from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output_context import OutputContext, Target
 from exoskel.source.surface import Surfaces, has_hollows
@@ -102,7 +102,7 @@ class MeshAssetWriter(GeomWriter):
 
     def _most_frequent_color(self, mesh: Mesh) -> Color | None:
         try:
-            _, _, colors = self._meshes.colored_triangles(mesh)
+            colors = load_file_colors(Path(mesh.path or ""), within=self.output.confined_to)
         except MeshError:
             return None
         if colors is None:
@@ -220,7 +220,7 @@ class MeshAssetWriter(GeomWriter):
         """The reference to the mesh file from the document's folder; None if MuJoCo would not read it."""
         if mesh.path is None:
             return None
-        if self.output.meshes == "copy":
+        if self.output.meshes == "copy" or (self.output.folder is not None and self.output.is_copied(mesh.path)):
             return self.output.reference(mesh, is_readable=_is_readable(Path(mesh.path)))
         if self.output.folder is None or not _is_readable(Path(mesh.path)):
             return None

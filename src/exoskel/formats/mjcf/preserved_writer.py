@@ -412,7 +412,7 @@ class _PreservedWriter:
         """How the document refers to a file; None if it cannot."""
         if path is None or self.output.folder is None:
             return None
-        if self.output.meshes == "copy":
+        if self.output.is_copied(path):
             try:
                 return self.output.copy_image(Path(path), is_readable=True)
             except ImageError:

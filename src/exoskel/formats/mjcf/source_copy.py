@@ -25,6 +25,7 @@ from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
 from exoskel.source.markup import RAW_TAG, Markup, UnwritableError
+from exoskel.source.memory_files import MemoryFiles
 from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import Patch
 from exoskel.source.textures import ImageError
@@ -145,7 +146,7 @@ class _SourceCopier:
     def _is_moved(self) -> bool:
         """Whether references lead to other files from the new document."""
         home, folder = self.document.location.directory, self.output.folder
-        if self.output.meshes != "reference":
+        if self.output.meshes != "reference" or isinstance(self.options.paths.resolver, MemoryFiles):
             return True
         return home is not None and folder is not None and home.resolve() != folder.resolve()
 
@@ -179,7 +180,7 @@ class _SourceCopier:
         output = self.output
         if found is None:
             return output.texture_reference(Texture(path)) if tag == "texture" else path
-        if output.meshes == "copy" and (copied := self._copy(tag, path, found)):
+        if output.is_copied(found) and (copied := self._copy(tag, path, found)):
             return copied
         if output.meshes == "absolute" or output.folder is None:
             return found.resolve().as_posix()
