@@ -227,12 +227,12 @@ def _render_html(shown: Any) -> str | None:
         return None
 
 
-def _create_painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
+def _create_painter(world: Any, size: tuple[int, int], camera: int | None) -> display_hooks.Paint | None:
     """The viewer's software renderer; None if the viewer is not installed."""
     try:
         from exoskel.view.render import frame_renderer
 
-        return frame_renderer(world, size)
+        return frame_renderer(world, size, camera)
     except ImportError:
         return None
 

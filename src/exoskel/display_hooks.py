@@ -17,14 +17,17 @@ def _no_html(_shown: Any) -> str | None:
     return None
 
 
-def _no_painter(_world: Any, _size: tuple[int, int]) -> Paint | None:
+def _no_painter(_world: Any, _size: tuple[int, int], _camera: int | None) -> Paint | None:
     return None
 
 
 render_html: Callable[[Any], str | None] = _no_html
 """Renders a scene or trajectory as HTML; None if the viewer is missing, and notebooks print the object instead."""
-create_painter: Callable[[Any, tuple[int, int]], Paint | None] = _no_painter
-"""Creates a function that draws a world on the CPU at a size in pixels (width, height); None without the viewer."""
+create_painter: Callable[[Any, tuple[int, int], int | None], Paint | None] = _no_painter
+"""Creates a function that draws a world on the CPU at a size in pixels (width, height); None without the viewer.
+
+The last argument is the number of a camera of the world; without one, the picture follows the moving bodies.
+"""
 
 locate_mesh: Callable[[Any], Any] | None = None
 """Returns a mesh that a program builds with the path and extent of its file."""

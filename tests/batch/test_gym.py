@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -326,7 +328,7 @@ def test_a_scene_without_driven_joints_is_an_environment_without_actions() -> No
 def test_invalid_actions_are_an_error(action: Any) -> None:
     env = exoskel.gym.make("dart://sample/skel/cart_pole.skel")
     env.reset(seed=0)
-    with pytest.raises(exoskel.ExoskelError, match=r"actions must be|actions must have"):
+    with pytest.raises(exoskel.ExoskelError, match=r"actions must be|actions must have the shape \(2,\), not \("):
         env.step(action)
 
 
@@ -380,7 +382,7 @@ def test_each_vector_environment_is_rendered_as_text() -> None:
 def test_a_missing_renderer_is_reported_every_time() -> None:
     script = """
 import exoskel
-exoskel.display_hooks.create_painter = lambda world, size: None  # the viewer is not installed
+exoskel.display_hooks.create_painter = lambda *_: None  # the viewer is not installed
 for _ in range(3):
     env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
     env.reset(seed=0)
@@ -457,19 +459,140 @@ def test_max_episode_steps_ends_episodes_of_one_and_of_many() -> None:
 
 
 def test_environments_can_be_pickled() -> None:
-    import pickle
-
     env = exoskel.gym.make(task="hopper", frame_skip=2, friction=0.7)
-    copy = pickle.loads(pickle.dumps(env))
-    assert copy.core.task.frame_skip == 2
-    for one in (env, copy):
+    other = pickle.loads(pickle.dumps(env))
+    assert other.core.task.frame_skip == 2
+    for one in (env, other):
         one.reset(seed=3)
     for _ in range(5):
-        np.testing.assert_array_equal(env.step(np.full(3, 0.3))[0], copy.step(np.full(3, 0.3))[0])
+        np.testing.assert_array_equal(env.step(np.full(3, 0.3))[0], other.step(np.full(3, 0.3))[0])
     envs = pickle.loads(pickle.dumps(exoskel.gym.make_vec(task="hopper", num_envs=3)))
     assert envs.num_envs == 3
     wrapped = pickle.loads(pickle.dumps(gymnasium.make("exoskel.gym:exoskel/Hopper-v0")))
     assert wrapped.reset(seed=3)[0].shape == (11,)
+
+
+def pickled(env: Any) -> Any:
+    return pickle.loads(pickle.dumps(env))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("task", TASKS)
+def test_a_copy_of_a_registered_environment_continues_like_the_original(task: str, copied: Any) -> None:
+    title = "".join(word.capitalize() for word in task.split("_"))
+    env = gymnasium.make(f"exoskel.gym:exoskel/{title}-v0", max_episode_steps=12)
+    env.reset(seed=3)
+    env.action_space.seed(4)
+    for _ in range(5):
+        env.step(env.action_space.sample())
+    other = copied(env)
+    assert other.spec == env.spec and other.unwrapped.spec == env.unwrapped.spec is not None
+    for _ in range(30):
+        actions = [one.action_space.sample() for one in (env, other)]
+        ours, theirs = (one.step(action) for one, action in zip((env, other), actions, strict=True))
+        np.testing.assert_array_equal(ours[0], theirs[0])
+        assert ours[1:] == theirs[1:]
+        if ours[2] or ours[3]:
+            np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+@pytest.mark.parametrize("integrator", ["discrete", "implicitfast"])
+@pytest.mark.parametrize("count", [None, 3])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_copies_continue_like_the_originals(count: int | None, integrator: str, copied: Any) -> None:
+    """Contacts, stops, prescribed velocities, forces that act in the first step only, and controls of actuators."""
+    samples = ("skel/walker.skel", "skel/actuators.skel", "xode/four_bar.xode")
+    for scene in (arm_with_actuators(), *(f"dart://sample/{name}" for name in samples)):
+        options: dict[str, Any] = {"integrator": integrator}
+        env = exoskel.gym.make(scene, **options) if count is None else exoskel.gym.make_vec(scene, count, **options)
+        env.reset(seed=1)
+        env.action_space.seed(0)
+        for steps in (0, 1, 4):
+            for _ in range(steps):
+                env.step(0.05 * env.action_space.sample())
+            other = copied(env)
+            for _ in range(8):
+                action = 0.05 * env.action_space.sample()
+                ours, theirs = env.step(action), other.step(action)
+                np.testing.assert_array_equal(ours[0], theirs[0])
+                np.testing.assert_array_equal(ours[1], theirs[1])
+            np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
+
+
+def test_a_copy_of_environments_that_have_ended_resets_them_as_the_original_does() -> None:
+    envs = gymnasium.make_vec("exoskel.gym:exoskel/Cartpole-v0", num_envs=3, max_episode_steps=4)
+    envs.reset(seed=5)
+    envs.action_space.seed(1)
+    for steps in range(1, 9):
+        envs.step(envs.action_space.sample())
+        other = pickle.loads(pickle.dumps(envs))
+        assert other.spec == envs.spec is not None
+        actions = envs.action_space.sample()
+        for ours, theirs in zip(copy.deepcopy(envs).step(actions)[:4], other.step(actions)[:4], strict=True):
+            np.testing.assert_array_equal(ours, theirs, str(steps))
+
+
+def test_gymnasium_collects_pictures() -> None:
+    env = gymnasium.make("exoskel.gym:exoskel/Hopper-v0", render_mode="rgb_array_list", width=64, height=48)
+    env.reset(seed=1)
+    env.step(np.zeros(3))
+    pictures = env.render()
+    assert pictures is not None
+    assert [picture.shape for picture in pictures] == [(48, 64, 3)] * 2
+    env.close()
+    with pytest.raises(exoskel.ExoskelError, match=r"gymnasium\.make also collects lists"):
+        exoskel.gym.make(task="hopper", render_mode="rgb_array_list")
+
+
+CAMERAS = b"""<mujoco><worldbody><camera name="away" pos="0 0 2" euler="170 0 0"/><camera name="above" pos="0 0 2"/>
+<body name="b"><camera pos=".3 0 2"/><joint name="slide" type="slide" axis="1 0 0"/>
+<geom type="box" size=".1 .1 .1" rgba="1 0 0 1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("gl", ["egl", "glfw"])
+def test_a_camera_of_the_scene_takes_the_picture(gl: str) -> None:
+    script = """
+import numpy as np, exoskel
+from tests.batch.test_gym import CAMERAS
+scene = exoskel.load(CAMERAS)
+def red(**options):
+    env = exoskel.gym.make(scene, render_mode="rgb_array", width=90, height=60, **options)
+    env.reset(seed=1)
+    first = env.render()
+    env.core.engine.positions = np.array([0.4])
+    both = [(one[..., 0] > 2.0 * one[..., 1].astype(float) + 40) for one in (first, env.render())]
+    env.close()
+    assert first.shape == (60, 90, 3)
+    return [(int(one.sum()), float(np.argwhere(one)[:, 1].mean()) if one.any() else -1.0) for one in both]
+assert [count for count, _ in red(camera_name="away")] == [0, 0]
+(count, column), (_, moved) = red(camera_name="above")
+assert count > 10 and abs(column - 44.5) < 3 and moved > column + 5, (count, column, moved)
+assert red(camera_id=1) == red(camera_name="above")
+(count, column), (_, moved) = red(camera_id=2)
+assert count > 10 and column < 43 and abs(moved - column) < 1, (count, column, moved)
+"""
+    settings = {word: value for word, value in os.environ.items() if word not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    settings["MUJOCO_GL"] = gl
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 0}, "width must be a whole number of at least 16"),
+        ({"height": 10_000}, "height must be at most 8,192"),
+        ({"camera_name": "nowhere"}, "unknown camera 'nowhere'; choose one of away, above"),
+        ({"camera_id": 3}, "camera_id must be at most 2"),
+        ({"camera_id": 0, "camera_name": "away"}, "camera_name or camera_id, not both"),
+    ],
+)
+def test_invalid_pictures_are_an_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.gym.make(exoskel.load(CAMERAS), render_mode="rgb_array", **options)
+    with pytest.raises(exoskel.ExoskelError, match="the scene has no camera"):
+        exoskel.gym.make(task="hopper", camera_id=0)
 
 
 def test_the_window_shows_every_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.formats.gltf.write import Shown
 from exoskel.formats.gltf.write import write as write_gltf
 from exoskel.formats.load import source_files
+from exoskel.scene.cameras_and_keyframes import SceneCamera
 from exoskel.scene.item import Item
 from exoskel.scene.pose import vector_from_array
 from exoskel.scene.world import Scene, SceneLike, World, as_scene, as_world
@@ -164,9 +165,14 @@ def _draw_with(
     return RenderResult("software", reason)
 
 
-def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], Image]:
-    """A function that renders a world at given poses in software; the camera follows the moving bodies."""
+def frame_renderer(world: World, size: tuple[int, int], camera: int | None = None) -> Callable[[PoseRows], Image]:
+    """A function that renders a world at given poses in software.
+
+    The picture is that of a camera of the world, by its number, or follows the moving bodies.
+    """
     render_scene = RenderScene(world)
+    if camera is not None:
+        return _camera_frames(render_scene, _check_size(size), world.cameras[camera])
     start = compact_poses(render_scene.initial)
     width, height = _check_size(size)
     software = SoftwareRenderer(
@@ -180,6 +186,23 @@ def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], 
         now = compact_poses(render_scene.skins.frames(poses))
         shift = now[moving, :3].mean(axis=0) - middle if len(moving) else middle
         return software.draw(np.concatenate([now[:, :3] - level * shift, now[:, 3:]], axis=1).astype(now.dtype))
+
+    return draw
+
+
+def _camera_frames(
+    render_scene: RenderScene, size: tuple[int, int], camera: SceneCamera
+) -> Callable[[PoseRows], Image]:
+    """A function that renders a scene at given poses with a camera, which may move with a body."""
+    renderers: dict[Camera, SoftwareRenderer] = {}
+
+    def draw(poses: PoseRows) -> Image:
+        now = compact_poses(render_scene.skins.frames(poses))
+        placed = placed_camera(camera, render_scene, now)
+        if placed not in renderers:
+            renderers.clear()
+            renderers[placed] = SoftwareRenderer(render_scene, placed, *size, lighting=LIGHT)
+        return renderers[placed].draw(now)
 
     return draw
 

@@ -209,7 +209,9 @@ class MujocoWorld(SteppedWorld, ControlledActuators):
             mask[...] = bool(flag)
         self._update_takes_first_step()
         self._update_forces_rotate()
+        warm_start = self.data.qacc_warmstart.copy()
         self._forward(self.data)
+        self.data.qacc_warmstart[:] = warm_start  # the motion depends on it
 
     # --- motion ---------------------------------------------------------------------------------------
 

@@ -212,6 +212,23 @@ class Worlds(CommandedWorlds):
             return False
         return not (self._is_first | self._is_coasting).any()
 
+    def saved_state(self) -> dict[str, Array | Mask]:
+        """Everything that the motion depends on, besides parameters."""
+        self._pull()
+        bound = {name: self.batch.bind(name).copy() for name in _STATES}
+        return bound | {name: getattr(self, name).copy() for name in _INPUTS}
+
+    def restore(self, saved: dict[str, Array | Mask]) -> None:
+        """Continue in a state that worlds with the same scene and options saved."""
+        for name in _STATES:
+            self.batch.bind(name)[...] = saved[name]
+        for name in _INPUTS:
+            getattr(self, name)[...] = saved[name]
+        self.batch.warning[:] = 0
+        self._is_new = False
+        self._update_forces_rotate()
+        self._mark_changed()
+
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
@@ -464,6 +481,14 @@ class Worlds(CommandedWorlds):
             return np.asarray(found)
         own = self.model.opt.gravity if name == "opt.gravity" else getattr(self.model, name)
         return np.broadcast_to(own, (self.count, *own.shape))
+
+
+_STATES = (
+    *("time", "qpos", "qvel", "act", "history", "plugin_state", "qacc_warmstart"),
+    *("ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "mocap_pos", "mocap_quat", "userdata"),
+)
+"""What MuJoCo's next step depends on: `mjSTATE_INTEGRATION`."""
+_INPUTS = ("alive", "_due", "_forces", "_commands", "_is_first", "_is_coasting", "_is_commanded")
 
 
 def _all_worlds(rows: Array, now: Array, running: Mask) -> Array:

@@ -28,19 +28,27 @@ def make(
     frame_skip: int | None = None,
     horizon: int | None = None,
     render_mode: str | None = None,
+    width: int = 640,
+    height: int = 480,
+    camera_name: str | None = None,
+    camera_id: int | None = None,
     **options: Any,
 ) -> SceneEnv:
     """Create a Gymnasium environment of a scene: a file, a scene or a world; or the scene of a built-in task.
 
     `task` is one of `TASKS`, or a `Task`; without one, everything is observed, and there is no reward.  Actions are
     then the controls of the actuators of the world, or, if it has none, commands of every driven joint.  `render_mode`
-    is `rgb_array`, `ansi` (a line of text), or `human` (a window that follows the steps in real time).  `options` are
-    those of the engine: `step`, `limits`, `friction`, `integrator`.
+    is `rgb_array`, `ansi` (a line of text), or `human` (a window that follows the steps in real time).  Pictures have
+    `width` x `height` pixels and follow the moving bodies, or a camera of the scene takes them: the one with
+    `camera_name`, or number `camera_id`.  `options` are those of the engine: `step`, `limits`, `friction` and
+    `integrator`.
     """
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneEnv
+    from exoskel.simulate.gym.rendering import PictureOptions
 
-    return SceneEnv(*_chosen(file, task, frame_skip, horizon), render_mode=render_mode, **options)
+    picture = PictureOptions(width, height, camera_name, camera_id)
+    return SceneEnv(*_chosen(file, task, frame_skip, horizon), render_mode=render_mode, picture=picture, **options)
 
 
 def make_vec(
@@ -53,6 +61,10 @@ def make_vec(
     threads: int = 0,
     render_mode: str | None = None,
     max_episode_steps: int | None = None,
+    width: int = 640,
+    height: int = 480,
+    camera_name: str | None = None,
+    camera_id: int | None = None,
     **options: Any,
 ) -> SceneVectorEnv:
     """Create a vector environment, stepped on all cores or on `threads` threads; see `make`.
@@ -61,11 +73,13 @@ def make_vec(
     """
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneVectorEnv
+    from exoskel.simulate.gym.rendering import PictureOptions
 
     _require_batch()
 
     chosen = _chosen(file, task, frame_skip, max_episode_steps if horizon is None else horizon)
-    return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, **options)
+    picture = PictureOptions(width, height, camera_name, camera_id)
+    return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, picture=picture, **options)
 
 
 def _require_batch() -> None:
@@ -78,11 +92,24 @@ def _require_batch() -> None:
         raise ExoskelError(f'{error}; or use gymnasium.make_vec(id, vectorization_mode="async")') from None
 
 
-def make_registered(**options: Any) -> SceneEnv:
-    """Create the environment of a registered task; Gymnasium ends its episodes, after `max_episode_steps`."""
-    env = make(**options)
-    env.ends_late = "horizon" in options
-    return env
+class _RegisteredTasks:
+    """Creates the environments of registered tasks."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The render modes: Gymnasium offers others with them, such as `rgb_array_list`."""
+        from exoskel.simulate.gym.rendering import RENDER_MODES
+
+        return {"render_modes": list(RENDER_MODES)}
+
+    def __call__(self, **options: Any) -> SceneEnv:
+        """Create an environment; Gymnasium ends its episodes, after `max_episode_steps`."""
+        env = make(**options)
+        env.ends_late = "horizon" in options
+        return env
+
+
+make_registered = _RegisteredTasks()
 
 
 def register() -> list[str]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from math import hypot
-from time import monotonic, sleep
 from typing import Any, ClassVar
 
 import gymnasium
@@ -16,155 +13,17 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from exoskel import display_hooks, spatial
+from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require, warn_about
-from exoskel.formats.mjcf.file_writer import write_document
-from exoskel.formats.mjcf.tree import to_text
-from exoskel.scene.world import SceneLike, World, as_scene
+from exoskel.scene.world import SceneLike, as_scene
 from exoskel.simulate.batch.worlds import Worlds
 from exoskel.simulate.gym.actions import find_actions
+from exoskel.simulate.gym.rendering import RENDER_MODES, Drawing, PictureOptions
 from exoskel.simulate.gym.tasks import EnvironmentState, SingleState, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
 from exoskel.spatial import Array, Mask
-
-SIZE = (480, 640)
-"""Height and width, pixels."""
-_MIN_RADIUS = 0.2
-"""The minimum radius of the view, m."""
-_CAMERA_DISTANCE = 2.7
-"""The distance of the camera, in radii of the moving bodies."""
-
-
-def _choose_picture(world: World, worlds: Worlds | SingleWorld) -> _MujocoPicture | _SoftwarePicture:
-    """A renderer for copies of a world."""
-    try:
-        return _MujocoPicture(world, worlds.qpos[0])
-    except ExoskelError:
-        paint = display_hooks.create_painter(world, SIZE[::-1])
-        if paint is None:
-            raise
-        return _SoftwarePicture(paint)
-
-
-class _SoftwarePicture:
-    """Draws a world without OpenGL."""
-
-    def __init__(self, paint: display_hooks.Paint) -> None:
-        self._paint = paint
-
-    def draw(self, worlds: Worlds | SingleWorld, number: int) -> Any:
-        return self._paint(worlds.body_poses[number])
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class _MujocoPicture:
-    """Draws a world.  The camera follows the moving bodies, at a distance from the initial state."""
-
-    _refused: ClassVar[str] = ""
-    """Why MuJoCo cannot draw, once known: a second attempt would end the process."""
-
-    def __init__(self, world: World, qpos: Array) -> None:
-        import mujoco
-
-        if _MujocoPicture._refused:
-            raise ExoskelError(_MujocoPicture._refused)
-        self._mujoco = mujoco
-        try:
-            self.model: Any = mujoco.MjModel.from_xml_string(to_text(write_document(world)))
-            self.data: Any = mujoco.MjData(self.model)
-            self._place(qpos)
-            self.moving = np.flatnonzero(np.isin(self.model.geom_bodyid, np.flatnonzero(self.model.body_weldid)))
-            self.radius = max(_MIN_RADIUS, self._moving_radius())
-            self._light()
-            self.renderer: Any = mujoco.Renderer(self.model, *SIZE)
-        except Exception as error:  # many types, depending on the system
-            _MujocoPicture._refused = f"MuJoCo cannot draw here: {error}; try MUJOCO_GL=egl or MUJOCO_GL=osmesa"
-            raise ExoskelError(_MujocoPicture._refused) from None
-        up = -spatial.array(world.gravity)
-        self.up = spatial.unit(up) if up.any() else spatial.array((0.0, 1.0, 0.0))
-        self.forward = spatial.array((0.0, 0.0, -1.0)) if abs(self.up[2]) < 0.5 else spatial.array((0.0, 1.0, 0.0))
-
-    def _light(self) -> None:
-        self.model.stat.extent = 2.0 * self.radius  # near and far follow from it
-        self.model.vis.headlight.ambient[:] = 0.5
-        self.model.vis.headlight.diffuse[:] = 0.5
-
-    def _moving_radius(self) -> float:
-        """The radius of the moving bodies about their centre, m."""
-        positions = self.data.geom_xpos[self.moving]
-        if not len(positions):
-            return 1.0
-        distances = np.linalg.norm(positions - positions.mean(axis=0), axis=-1) + self.model.geom_rbound[self.moving]
-        return float(distances.max())
-
-    def _place(self, qpos: Array) -> None:
-        self.data.qpos[:] = qpos
-        self._mujoco.mj_kinematics(self.model, self.data)
-        self._mujoco.mj_camlight(self.model, self.data)
-
-    def draw(self, worlds: Worlds | SingleWorld, number: int) -> Any:
-        """One of the worlds as an RGB image, `(height, width, 3)`."""
-        self._place(worlds.qpos[number])
-        self.renderer.update_scene(self.data)
-        positions = self.data.geom_xpos[self.moving]
-        centre = positions.mean(axis=0) if len(positions) else np.zeros(3)
-        for camera in self.renderer.scene.camera:
-            camera.pos[:] = centre - _CAMERA_DISTANCE * self.radius * self.forward
-            camera.forward[:], camera.up[:] = self.forward, self.up
-        return self.renderer.render()
-
-    def close(self) -> None:
-        self.renderer.close()
-
-
-class _Window:
-    """MuJoCo's viewer, which shows the steps of an environment in real time."""
-
-    def __init__(self, world: World, qpos: Array) -> None:
-        import mujoco
-        import mujoco.viewer
-
-        self._mujoco = mujoco
-        self.model: Any = mujoco.MjModel.from_xml_string(to_text(write_document(world)))
-        self.data: Any = mujoco.MjData(self.model)
-        self.data.qpos[:] = qpos
-        mujoco.mj_forward(self.model, self.data)
-        try:
-            _check_display(mujoco.viewer.glfw)
-            self.handle: Any = mujoco.viewer.launch_passive(self.model, self.data)
-        except Exception as error:  # many types, depending on the system
-            raise ExoskelError(
-                f"MuJoCo's viewer cannot open a window: {error}; on macOS, start Python with mjpython"
-            ) from None
-        self._due = monotonic()
-
-    def show(self, qpos: Array, seconds: float) -> None:
-        """Show a state that is some simulated seconds after the previous one."""
-        with self.handle.lock():
-            self.data.qpos[:] = qpos
-            self._mujoco.mj_forward(self.model, self.data)
-        self.handle.sync()
-        self._due = max(self._due + seconds, monotonic() - seconds)  # no catching up after a pause
-        sleep(max(0.0, self._due - monotonic()))
-
-    def close(self) -> None:
-        self.handle.close()
-
-
-def _check_display(glfw: Any) -> None:
-    """Raise RuntimeError if no window can be opened: MuJoCo's viewer would end the whole process."""
-    if sys.platform == "darwin":  # only mjpython can open windows, and the viewer checks that itself
-        return
-    with warnings.catch_warnings(record=True) as problems:
-        warnings.simplefilter("always")
-        is_ready = glfw.init()
-    if not is_ready:
-        raise RuntimeError(str(problems[0].message) if problems else "there is no display")
-
 
 _OPTIONS = ("step", "limits", "friction", "integrator")
 
@@ -216,6 +75,15 @@ class SingleWorld:
     def body_poses(self) -> Array:
         poses = self.engine.body_poses
         return np.concatenate([poses[:, :3, 3], spatial.quaternion(poses[:, :3, :3])], axis=-1)[None]
+
+    def saved_state(self) -> dict[str, Array | Mask]:
+        """Everything that the motion depends on."""
+        return {"state": self.engine.state, "alive": self.alive.copy()}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue in a saved state."""
+        self.engine.state = saved["state"]
+        self.alive[:] = saved["alive"]
 
     def step(self, count: int) -> None:
         if self.alive[0]:
@@ -332,7 +200,7 @@ class Core:
         if type(action) is not np.ndarray or action.dtype is not _FLOAT:
             given = spatial.array(action) if isinstance(action, np.ndarray) else numbers("actions", action)
         if given.shape != self._action_shape:
-            return self._first(self.step([action]))
+            raise ExoskelError(f"actions must have the shape {self._action_shape}, not {given.shape}")
         values = given.tolist()
         if not hypot(*values) < _LARGE:
             return self._first(self.step([action]))
@@ -364,6 +232,20 @@ class Core:
         rewards, over, late = results
         return float(rewards[0]), bool(over[0]), bool(late[0])
 
+    def saved_state(self) -> dict[str, Any]:
+        """Everything that the next steps and their results depend on."""
+        now = bool(self._now.derived)
+        return {"worlds": self.worlds.saved_state(), **{name: getattr(self, name) for name in _OWN}, "derives": now}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue in a saved state of worlds with the same scene and options."""
+        self.worlds.restore(saved["worlds"])
+        for name in _OWN:
+            setattr(self, name, saved[name].copy())
+        self._now = self._read_state()
+        if saved["derives"]:  # what the task computed from the state
+            self.task.observe(self._now)
+
     def _per_environment(self, name: str, values: Any) -> NDArray[Any]:
         """Numbers from a task: one per environment, or the same for all."""
         if type(values) is np.ndarray and values.dtype in _USUAL and values.shape == self._shape:
@@ -374,6 +256,7 @@ class Core:
         return found
 
 
+_OWN = ("observation", "ages")
 _USUAL = (np.dtype(np.float64), np.dtype(np.bool_))
 """The types of most rewards and ends."""
 
@@ -399,7 +282,6 @@ _FLOAT = np.dtype(np.float64)
 
 
 _ALL = np.ones(1, dtype=bool)
-RENDER_MODES = ("human", "rgb_array", "ansi")
 
 
 def _spaces(core: Core) -> tuple[Any, Any]:
@@ -407,50 +289,24 @@ def _spaces(core: Core) -> tuple[Any, Any]:
     return observation, Box(core.low, core.high, dtype=np.float64)
 
 
-class _Drawing:
-    """Renders worlds in a render mode: as a picture, as a line of text with the coordinates, or not at all."""
-
-    def __init__(self, core: Core, mode: str | None) -> None:
-        if mode is not None and mode not in RENDER_MODES:
-            raise ExoskelError(
-                f"unknown render mode {mode!r}; choose {', '.join(RENDER_MODES[:-1])} or {RENDER_MODES[-1]}"
-            )
-        self._core = core
-        self._mode = mode
-        self._picture: _MujocoPicture | _SoftwarePicture | None = None
-        self._window: _Window | None = None
-
-    def follow(self) -> None:
-        """Show the new state in the window, in the mode `human`."""
-        if self._mode == "human":
-            qpos = self._core.worlds.qpos[0]
-            if self._window is None:
-                self._window = _Window(self._core.world, qpos)
-            self._window.show(qpos, self._core.seconds)
-
-    def show(self, number: int) -> Any:
-        core = self._core
-        if self._mode == "ansi":
-            now = zip(core.worlds.dof_names, core.now.positions[number].tolist(), strict=True)
-            return "  ".join(f"{name} {value:+.4f}" for name, value in now)
-        if self._mode is None or self._mode == "human":
-            return None
-        if self._picture is None:
-            self._picture = _choose_picture(core.world, core.worlds)
-        return self._picture.draw(core.worlds, number)
-
-    def close(self) -> None:
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-
 def _create(kind: Any, options: dict[str, Any]) -> Any:
     """Create an environment that was pickled."""
     return kind(**options)
+
+
+_REMADE = ("core", "_made_from", "_drawing")
+"""The attributes of an environment that the arguments that created it determine, but for the state of the core."""
+
+
+def _saved(env: SceneEnv | SceneVectorEnv) -> dict[str, Any]:
+    """The state of an environment: that of its worlds, its random generators, `spec` and other attributes."""
+    own = {name: value for name, value in vars(env).items() if name not in _REMADE}
+    return {"attributes": own, "core": env.core.saved_state()}
+
+
+def _restore(env: SceneEnv | SceneVectorEnv, saved: dict[str, Any]) -> None:
+    vars(env).update(saved["attributes"])
+    env.core.restore(saved["core"])
 
 
 class SceneEnv(gymnasium.Env[Array, Array]):
@@ -461,11 +317,20 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES)}  # type: ignore[misc]
 
-    def __init__(self, scene: SceneLike, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        scene: SceneLike,
+        task: Task,
+        *,
+        render_mode: str | None = None,
+        picture: PictureOptions | None = None,
+        **options: Any,
+    ) -> None:
         self.core = Core(scene, task, None, **options)
         self.ends_late = True
-        self._made_from = {"scene": self.core.world, "task": task, "render_mode": render_mode, **options}
-        self._drawing = _Drawing(self.core, render_mode)
+        given = {"render_mode": render_mode, "picture": picture}
+        self._made_from = {"scene": self.core.world, "task": task, **given, **options}
+        self._drawing = Drawing(self.core, render_mode, picture)
         self.observation_space, self.action_space = _spaces(self.core)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
@@ -485,8 +350,11 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return core.observation[0].copy(), reward, is_over, self.ends_late and is_late, info
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arguments that created the environment: copies begin with a reset."""
-        return _create, (type(self), self._made_from), {"ends_late": self.ends_late}
+        """Pickle the arguments that created the environment, and its state: copies continue like the original."""
+        return _create, (type(self), self._made_from), _saved(self)
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        _restore(self, saved)
 
     def render(self) -> Any:
         """A picture, or the coordinates as a line of text; the mode `human` shows every step by itself."""
@@ -515,15 +383,16 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         *,
         threads: int = 0,
         render_mode: str | None = None,
+        picture: PictureOptions | None = None,
         **options: Any,
     ) -> None:
         self.num_envs = num_envs = whole_number("num_envs", num_envs, 1)
         if render_mode == "human" and num_envs > 1:
             raise ExoskelError("a window shows one environment; use rgb_array for many")
         self.core = Core(scene, task, num_envs, threads=threads, **options)
-        given = {"num_envs": num_envs, "threads": threads, "render_mode": render_mode}
+        given = {"num_envs": num_envs, "threads": threads, "render_mode": render_mode, "picture": picture}
         self._made_from = {"scene": self.core.world, "task": task, **given, **options}
-        self._drawing = _Drawing(self.core, render_mode)
+        self._drawing = Drawing(self.core, render_mode, picture)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
         self.single_observation_space, self.single_action_space = _spaces(self.core)
@@ -573,8 +442,11 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         return self.core.observation.copy(), rewards, over, late, {"diverged": diverged} if diverged.any() else {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arguments that created the environment: copies begin with a reset."""
-        return _create, (type(self), self._made_from)
+        """Pickle the arguments that created the environments, and their states: copies continue like the originals."""
+        return _create, (type(self), self._made_from), _saved(self)
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        _restore(self, saved)
 
     def render(self) -> tuple[Any, ...] | None:
         """A picture, or a line of text, of each."""
