@@ -82,3 +82,39 @@ def Xform "World" {{
     assert [joint.child.name for joint in scene.world.joints() if joint.name in names[-2:]] == ["b", "c"]
     assert len(set(names)) == len(names) and names[-2] == "PhysicsFixedJoint"
     assert not [one for one in scene.diagnostics if one.severity is exoskel.Severity.ERROR]
+
+
+STATES = """#usda 1.0
+(metersPerUnit = 1)
+def Xform "W" {{
+ def Xform "a" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {{
+  def Cube "c" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {{}}
+ }}
+ def Physics{kind}Joint "j" {{
+  rel physics:body1 = </W/a>
+  float state:{axis}:physics:{word} = {number}
+ }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("kind", "axis", "unit"), [("Revolute", "angular", 57.29578), ("Prismatic", "linear", 1.0)])
+@pytest.mark.parametrize("word", ["position", "velocity"])
+def test_a_stated_state_outranks_the_pose_of_the_body(kind: str, axis: str, unit: float, word: str) -> None:
+    text = STATES.format(kind=kind, axis=axis, word=word, number=20)
+    scene = exoskel.load(text.encode(), format="usd")
+    (joint,) = scene.world.joints()
+    found = joint.positions if word == "position" else joint.velocities
+    assert found == pytest.approx((20 / unit,))
+    assert ("US106.apart" in [one.key for one in scene.diagnostics]) is (word == "position")
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis", "number"), [("Spherical", "rotX", "20"), ("", "rotX", "20"), ("Revolute", "angular", "inf")]
+)
+def test_a_state_that_is_not_read_is_not_exact(kind: str, axis: str, number: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.usda"
+    path.write_text(STATES.format(kind=kind, axis=axis, word="position", number=number))
+    for to in ("mjcf", "skel"):
+        fates = {one.path: str(one.fate) for one in exoskel.convert(path, None, to=to).items}
+        assert fates[f"/W/j/@state:{axis}:physics:position"] == "dropped"

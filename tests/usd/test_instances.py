@@ -178,7 +178,7 @@ def test_joints_of_a_prototype_connect_the_bodies_of_the_copy(tmp_path: Path) ->
 @pytest.mark.parametrize("places", ["", PLACES.replace("[0, 0, 1]", "[0, 0, 5]"), PLACES.replace(", (8, 0, 1)", "")])
 def test_invalid_instancers_are_reported(places: str, tmp_path: Path) -> None:
     scene = read(tmp_path, places=places)
-    assert keys(scene) == ["US113"]
+    assert keys(scene) == ["US113.instancer"]
     assert [body for model in scene.world.models for body in model.bodies] == []
 
 

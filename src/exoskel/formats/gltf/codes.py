@@ -93,6 +93,26 @@ _READ = (
     ),
 )
 
+_INVALID = (
+    Topic(
+        "GL110",
+        "Invalid part of a file",
+        "A part of a file contradicts the specification of glTF 2.0, or nothing of it can be shown. Other parts are "
+        "read.",
+        error("GL110", "{problem}; {outcome}", "correct the value"),
+        warning("GL110.shape", "the shape of node {number} is not read: {reason}", "remove it, or correct its scale"),
+        error("GL110.primitive", "primitive {number} of mesh {mesh} is not read: {reason}", "export the mesh again"),
+        error("GL110.scene", "the default scene is {number}, but the file has {count}", "name an existing scene"),
+        warning("GL110.version", "'asset' states {found}; the file is read as glTF 2.0", "state version 2.0"),
+        warning("GL110.header", "the header of the binary file states {found}, not {wanted}", "export the file again"),
+        error(
+            "GL110.matrix",
+            "the last row of the matrix of node {number} is not 0 0 0 1; it is ignored",
+            "state the matrix column by column",
+        ),
+    ),
+)
+
 _APPROXIMATED = (
     Topic(
         "GL201",
@@ -212,7 +232,7 @@ _DROPPED = (
     ),
 )
 
-CATALOGUE = Catalogue("glTF", (*_ERRORS, *_READ, *_APPROXIMATED, *_DROPPED))
+CATALOGUE = Catalogue("glTF", (*_ERRORS, *_READ, *_INVALID, *_APPROXIMATED, *_DROPPED))
 
 
 def catalogue_error(key: str, **details: object) -> GltfError:

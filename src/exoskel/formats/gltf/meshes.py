@@ -62,6 +62,8 @@ class GltfMeshReader:
         self._found: dict[tuple[int, bytes], list[MeshPart]] = {}
         self._known: set[int] = set()
         """The meshes whose unread parts were reported."""
+        self._invalid: set[tuple[int, int]] = set()
+        """The meshes and numbers of primitives that were reported as invalid."""
         self._size = 0
         """The bytes of all meshes, each once for every scale that it is used with."""
         self._most = max(_LEAST_LIMIT, _MOST_COPIES * len(file.binary))
@@ -76,6 +78,10 @@ class GltfMeshReader:
                 own = list(self._unread(primitive, self._undecoded.get((mesh, number), "")))
                 unread += own
                 if not {*own} <= {_MORPH_TARGETS}:
+                    continue
+                problem = self._indices_problem(primitive)
+                if problem:
+                    self._report_invalid(mesh, number, problem)
                     continue
                 part = self._part(mesh, primitive, stretch)
                 made.append(part)
@@ -94,6 +100,28 @@ class GltfMeshReader:
                 key = "GL106.mesh" if is_lost else "GL106"
                 key = "GL106.draco" if reason == glb_draco.MISSING else "GL106.compressed" if reason else key
                 self.report(key, self.numbers["meshes", mesh], mesh=mesh, what=what, reason=reason)
+
+    def _report_invalid(self, mesh: int, number: int, problem: str) -> None:
+        """Report an invalid primitive, once for all scales of its mesh."""
+        if (mesh, number) not in self._invalid:
+            self._invalid.add((mesh, number))
+            node = self.numbers["meshes", mesh]
+            self.report("GL110.primitive", node, number=number, mesh=mesh, reason=[problem])
+
+    def _indices_problem(self, primitive: dict[str, Any]) -> str:
+        """What is wrong with the corners of the triangles of a primitive; empty if nothing is."""
+        points = self.file.length(_attributes(primitive).get("POSITION"))
+        count = self.file.length(primitive["indices"]) if "indices" in primitive else points
+        if 24 * max(points, count) > self._most:
+            return ""  # reading it is refused
+        if _mode(primitive) == _TRIANGLES and count % 3:
+            return f"it has {count} {'indices' if 'indices' in primitive else 'vertices'}, not a multiple of 3"
+        if "indices" not in primitive:
+            return ""
+        self._count_size(count // 3)
+        indices = self.file.array(primitive["indices"], 1).ravel()
+        highest = int(indices.max(initial=0))
+        return f"an index is {highest}, but it has {points} vertices" if highest >= points else ""
 
     def _unread(self, primitive: dict[str, Any], problem: str) -> Iterator[str]:
         """What is not read of a primitive: all of it, unless it is only morph targets.

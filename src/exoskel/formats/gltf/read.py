@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
-from exoskel.diagnostics import Collector, Severity
+from exoskel.diagnostics import Collector, Severity, pluralize
 from exoskel.formats.gltf.accessors import GltfFile, is_finite_number, open_file
 from exoskel.formats.gltf.cameras_and_lights import LIGHTS, GltfViewReader, light_rows
 from exoskel.formats.gltf.codes import CATALOGUE
@@ -31,6 +31,7 @@ from exoskel.formats.gltf.foreign_data import (
 from exoskel.formats.gltf.meshes import GltfMeshReader, ObjectNumbers, ReportGltf, are_numbers, rows_in
 from exoskel.formats.gltf.textures import texture_numbers
 from exoskel.formats.interface import DiagnosticEffects, ReadOptions, SourceMapping
+from exoskel.formats.invalid_items import SKIPPED, repair
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Names, qualified_name, unique_name
@@ -56,6 +57,7 @@ from exoskel.spatial import Array
 _GRAVITY: Vector = (0.0, -9.81, 0.0)
 """glTF is y-up."""
 _ORTHOGONAL = 1e-6
+_LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 _LISTS = {
     "nodes": "node",
     "meshes": "mesh",
@@ -98,6 +100,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     within = file_lookup.confinement(document.location, options.paths)
     try:
         file = open_file(document.data, folder, options.limits, within)
+        _report_header(document.data, collector)
         numbers, objects, preserved = _objects(file)
         collector.source = source = ObjectDocument(document, objects, "/")
         scene.documents = [source]
@@ -110,12 +113,25 @@ def read(document: Document, options: ReadOptions) -> Scene:
         )
     except (MalformedGltfError, MeshError) as problem:
         collector.report("GL104", reason=str(problem))
+    for world in scene.worlds:
+        for one in repair(world) or ():
+            outcome = "the shape is not read" if one.outcome == SKIPPED else one.outcome
+            collector.report("GL110", max(one.problem.item.node, 0), problem=[one.problem.message], outcome=outcome)
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
     for found in problems:
         collector.report("GL104", reason=found.message)
     if problems:
         scene.worlds.clear()
     return scene
+
+
+def _report_header(data: bytes, collector: Collector) -> None:
+    """Report a version or size in the header of a binary file that is not that of the file."""
+    if data.startswith(b"glTF"):
+        version, size = (int.from_bytes(data[start : start + 4], "little") for start in (4, 8))
+        for name, found, wanted in (("version", version, 2), ("size", size, len(data))):
+            if found != wanted:
+                collector.report("GL110.header", 0, found=f"{name} {found}", wanted=wanted)
 
 
 def _objects(file: GltfFile) -> tuple[ObjectNumbers, list[SourceObject], ForeignData]:
@@ -202,6 +218,7 @@ class _GltfReader:
             if self.file.rows(name):
                 self.report("GL105", self.numbers[name, 0], kind=name)
         self._report_extensions()
+        self._report_invalid()
         self._check_tree()
         scenes = self.file.rows("scenes") or [{"nodes": self._roots()}]
         for number, scene in enumerate(scenes):
@@ -218,6 +235,22 @@ class _GltfReader:
         )
         if names:
             self.report("GL107", 0, attribute="extensionsRequired", names=", ".join(names))
+
+    def _report_invalid(self) -> None:
+        """Report what the file states about itself and contradicts the specification, and invalid matrices."""
+        asset, scenes = self.file.header.get("asset"), self.file.rows("scenes")
+        version = asset.get("version") if isinstance(asset, dict) else None
+        if not (isinstance(version, str) and version.startswith("2.")):
+            found = "no version" if version is None else f"version {version}"
+            self.report("GL110.version", 0, attribute="asset", found=found)
+        default = self.file.header.get("scene", 0)
+        if "scene" in self.file.header and not (type(default) is int and 0 <= default < len(scenes)):
+            count = pluralize(len(scenes), "scene", "scenes")
+            self.report("GL110.scene", 0, attribute="scene", number=default, count=count)
+        for number, node in enumerate(self.nodes):
+            matrix = node.get("matrix")
+            if isinstance(matrix, list) and are_numbers(matrix, 16) and tuple(map(float, matrix[3::4])) != _LAST_ROW:
+                self.report("GL110.matrix", self.numbers["nodes", number], attribute="matrix", number=number)
 
     def _report_images(self) -> None:
         """Report the textures and images that are not read."""
@@ -357,6 +390,10 @@ class _GltfReader:
         name = str(node.get("name") or "")
         for instance in self._instances(number, node):
             rigid, stretch = split_matrix(place @ instance)
+            problem = _visibility_problem(stretch, body.pose.position, rigid)
+            if problem:
+                self.report("GL110.shape", self.numbers["nodes", number], number=number, reason=problem)
+                continue
             (pose,) = poses_from_matrices(rigid[None])
             for part in self.meshes.parts(mesh, stretch):
                 shape = Shape(part.geometry, pose=pose, color=part.color, name=name, material=part.material, document=0)
@@ -405,7 +442,9 @@ def local_matrix(node: dict[str, Any]) -> Array:
     if matrix is not None:
         if not are_numbers(matrix, 16):
             raise MalformedGltfError("a matrix is not 16 numbers")
-        return np.array(matrix, dtype=np.float64).reshape(4, 4).T
+        found = np.array(matrix, dtype=np.float64).reshape(4, 4).T
+        found[3] = _LAST_ROW
+        return found
     parts = [node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])]
     if not all(are_numbers(part, count) for part, count in zip(parts, (3, 4, 3), strict=True)):
         raise MalformedGltfError("a translation, rotation or scale is not a list of numbers")
@@ -414,10 +453,22 @@ def local_matrix(node: dict[str, Any]) -> Array:
     return spatial.transform(rotation * np.array(parts[2], dtype=np.float64), np.array(parts[0], dtype=np.float64))
 
 
+_MOST = float(np.finfo(np.float32).max)
+
+
+def _visibility_problem(stretch: Array, position: Vector, rigid: Array) -> str:
+    """Why a shape with a scale cannot be shown: it is a point or a line, or out of range; empty if it can."""
+    if not max(np.abs(stretch).max(), np.abs(position).max(), np.abs(rigid).max()) <= _MOST:
+        return "its transform is out of the range of single precision"
+    sizes = np.linalg.svd(stretch, compute_uv=False)
+    return "" if sizes[1] > 0.0 else "its scale is zero in " + ("all directions" if not sizes[0] else "two directions")
+
+
 def split_matrix(matrix: Array) -> tuple[Array, Array]:
     """A transform as a rotation and translation, and the linear map before it, which scales or shears."""
     linear = matrix[:3, :3]
-    sizes = np.linalg.norm(linear, axis=0)
+    with np.errstate(over="ignore"):
+        sizes = np.linalg.norm(linear, axis=0)
     if (sizes > 0.0).all():
         axes = linear / sizes
         if np.abs(axes.T @ axes - np.eye(3)).max() < _ORTHOGONAL and np.linalg.det(axes) > 0.0:
@@ -503,7 +554,14 @@ SOURCE_MAPPING = SourceMapping(
         }
     ),
     DiagnosticEffects(
-        ignored=("GL105", "GL106.mesh", "GL106.compressed", "GL106.draco", "GL107", "GL108", "GL109.range"),
-        used=("GL105.shared", "GL106", "GL105.places", "GL109.aspect", "GL109.cone", "GL109.bright"),
+        ignored=(
+            *("GL105", "GL106.mesh", "GL106.compressed", "GL106.draco", "GL107", "GL108", "GL109.range"),
+            *("GL110.shape", "GL110.scene", "GL110.version"),
+        ),
+        used=(
+            *("GL105.shared", "GL105.places", "GL106", "GL109.aspect", "GL109.cone", "GL109.bright"),
+            *("GL110", "GL110.matrix", "GL110.primitive"),
+        ),
+        attributes={"GL110.shape": ("mesh", "scale", "matrix")},
     ),
 )

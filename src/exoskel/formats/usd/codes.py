@@ -43,8 +43,16 @@ _READ = (
         "Invalid value",
         "A value is not a number, or is outside the range that a scene allows.",
         error("US004", "'{name}' is not a number; its default is used"),
+        error("US004.infinite", "'{name}' is infinite; its default is used", "set it to a finite number"),
+        error(
+            "US004.negative",
+            "'{name}' is {value}: expected zero or a positive number; its default is used",
+            "set it to a positive number",
+        ),
         warning("US004.type", "'{name}' has a value of another type than expected; its default is used"),
         error("US004.place", "the pose of '{name}' is not finite; the origin is used"),
+        error("US004.skipped", "'{path}' is not read: {problem}", "set {wanted}, or remove the prim"),
+        error("US004.replaced", "a value of '{path}' is not read: {problem}", "set {wanted}"),
         error("US004.scene", "{problem}; nothing is read", "correct the value"),
     ),
     Topic(
@@ -121,6 +129,8 @@ _READ = (
         "states outranks what its colliders state; a mass outranks a density.",
         info("US108", "body '{name}' states no mass; the mass of its colliders is {mass} kg"),
         info("US108.assumed", "body '{name}' states no mass and has no solid colliders; {mass} kg is assumed"),
+        info("US108.invalid", "the mass of body '{name}' is invalid; the mass of its colliders is {mass} kg"),
+        info("US108.invalid_assumed", "the mass of body '{name}' is invalid; {mass} kg is assumed"),
         info("US108.unused", "{property} of '{name}' has no effect: other mass properties outrank it"),
     ),
     Topic(
@@ -151,6 +161,7 @@ _READ = (
         warning("US113", "prims of type {kind} are not supported; not read"),
         warning("US113.collider", "the collider '{name}' is not read: its type {kind} is not supported"),
         warning("US113.actuator", "{kind} '{name}' is not read: {reason}"),
+        warning("US113.instancer", "point instancer '{name}' is not read: {reason}", "correct its arrays"),
         warning("US113.delay", "the delay of actuator '{name}' is not read; its controls act at once"),
         warning("US113.skin", "the mesh shows the soft skin of body '{name}' at rest; it is not read"),
         warning("US113.places", "the texture coordinates '{primvar}' of '{name}' are not read"),

@@ -455,7 +455,12 @@ SOURCE_MAPPING = SourceMapping(
     PrimFieldTable(FIELD_ROWS),
     DiagnosticEffects(
         ignored=(
+            "US004",
             "US004.type",
+            "US004.infinite",
+            "US004.negative",
+            "US004.skipped",
+            "US004.replaced",
             "US101",
             "US102",
             "US105.mesh",

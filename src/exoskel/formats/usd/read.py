@@ -17,6 +17,7 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.diagnostics import Collector, Severity, repeats
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.invalid_items import SKIPPED, repair
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.collision_filter import FilterReader
 from exoskel.formats.usd.layer_files import LAYERS, LayerFiles
@@ -44,7 +45,7 @@ from exoskel.formats.usd.reader.stacked_joints import add_links
 from exoskel.formats.usd.reader.stage import Stage, StagePrim, is_available, open_stage
 from exoskel.formats.usd.reader.tendon_paths import tendon_shapes, tendon_sites
 from exoskel.formats.usd.reader.unused_properties import unused_properties
-from exoskel.formats.usd.reader.value_types import has_type
+from exoskel.formats.usd.reader.value_types import has_type, is_finite_property
 from exoskel.formats.usd.text_layer import comment_lines, prim_positions
 from exoskel.formats.usd.usd_process import StageError, StageLimitError
 from exoskel.scene.body import Body, BodyState
@@ -89,7 +90,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     for path in finder.missing:
         collector.report("US101", 0, path=path)
     for problem in stage.problems:
-        collector.report("US102", 0, problem=problem)
+        collector.report("US102", 0, problem=[problem])  # a list is not shortened
     _remove_invalid_numbers(index, collector)
     reader = _StageReader(index, collector, finder)
     reader.read(scene)
@@ -97,7 +98,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     scene.source_info = structs.replace(
         scene.source_info, preserved=source_prims(scene, index, reader.actuators, reader.tendons)
     )
-    _check_values(scene, collector)
+    _repair_values(scene, index, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
 
@@ -130,16 +131,59 @@ def _remove_invalid_numbers(index: PrimIndex, collector: Collector) -> None:
             elif any(isinstance(number, float) and isnan(number) for number in numbers):
                 collector.report("US004", index.node(prim), attribute=name, name=name)
                 del prim.values[name]
+            elif is_finite_property(name) and not all(map(isfinite, numbers)):
+                collector.report("US004.infinite", index.node(prim), attribute=name, name=name)
+                del prim.values[name]
+            elif name in _NOT_NEGATIVE and value < 0.0:
+                collector.report("US004.negative", index.node(prim), attribute=name, name=name, value=value)
+                del prim.values[name]
         if not all(map(isfinite, prim.place)):
             collector.report("US004.place", index.node(prim), name=prim.title)
             prim.place = np.eye(4).ravel().tolist()
 
 
-def _check_values(scene: Scene, collector: Collector) -> None:
-    """Report what is invalid in the scene, such as a negative mass; nothing is read then."""
+_NOT_NEGATIVE = frozenset({"physics:mass", "physics:density"})
+_STATED = {
+    "size": ("size", "radius"),
+    "radius": ("radius", "radiusBottom"),
+    "vertices": ("points",),
+    "triangles": ("faceVertexIndices",),
+    "friction": ("physics:dynamicFriction",),
+    "restitution": ("physics:restitution",),
+    "mass": ("physics:mass",),
+    "com": ("physics:centerOfMass",),
+    "moment": ("physics:diagonalInertia", "newton:inertia"),
+}
+"""The properties from which values of a scene come, by the last words of their names."""
+
+
+def _repair_values(scene: Scene, index: PrimIndex, collector: Collector) -> None:
+    """Report and remove what is invalid in the scene, such as a sphere without a radius; the rest is read."""
+    prims = {number: index.by_path[path] for path, number in index.number.items() if path in index.by_path}
+    reported: set[tuple[int, str]] = set()
+    for world in scene.worlds:
+        repairs = repair(world)
+        for one in repairs or ():
+            node = max(one.problem.item.node, 0)
+            prim = prims.get(node)
+            names = _STATED.get(one.field, (one.field,))
+            name = next((name for name in names if prim is not None and name in prim.properties), "")
+            if (node, one.field) not in reported:
+                reported.add((node, one.field))
+                key = "US004.skipped" if one.outcome == SKIPPED else "US004.replaced"
+                path = prim.path if prim is not None else index.stage.default_prim
+                what, wanted = [one.problem.message], [f"{name or one.field} to {one.expected}"]
+                collector.report(
+                    key,
+                    node,
+                    attribute=name if key == "US004.replaced" else "",
+                    path=[path],
+                    problem=what,
+                    wanted=wanted,
+                )
     problems = [found for found in find_invalid(scene) if found.severity is Severity.ERROR]
     for found in problems:
-        collector.report("US004.scene", 0, problem=found.message)
+        collector.report("US004.scene", found.place.node, problem=[found.message])
     if problems:
         scene.worlds.clear()
 
@@ -227,6 +271,8 @@ class _StageReader:
             node = self.index.node(prim)
             if COLLIDER in prim.apis and prim.type not in GPRIMS and not self._has_colliders(prim):
                 self.report("US113.collider", node, name=prim.title, kind=prim.type or "''")
+            elif prim.path in stage.invalid_instancers:
+                self.report("US113.instancer", node, name=prim.title, reason=stage.invalid_instancers[prim.path])
             elif prim.type in UNREAD_TYPES and prim.path not in self.index.instances:
                 self.report("US113", node, kind=prim.type)
 
@@ -408,7 +454,7 @@ class _StageReader:
 
     def _check_velocities(self, world: World, bodies: UsdBodyReader) -> None:
         """Report bodies that do not move as they state, because the velocities of their joints are others."""
-        if not bodies.bodies or not (bodies.speeds.any() or bodies.spins.any()):
+        if not bodies.bodies:
             return
         still: Twist = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         moving = initial_twists(world.models, Kinematics(world.models))
@@ -418,7 +464,9 @@ class _StageReader:
             body = bodies.bodies[number]
             mine = np.array(moving.get(id(body), still))
             for name, own, stated in zip(_VELOCITIES, mine, (bodies.speeds[number], bodies.spins[number]), strict=True):
-                if stated.any() and np.abs(own - stated).max() > _APART * (1.0 + np.abs(stated).max()):
+                if name in self.index.by_path[path].values and np.abs(own - stated).max() > _APART * (
+                    1.0 + np.abs(stated).max()
+                ):
                     self.report("US106.moving", self.index.number[path], attribute=name, name=body.name)
 
 

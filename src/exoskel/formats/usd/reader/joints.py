@@ -45,21 +45,24 @@ _TOLERANCE = 1e-4
 """The tolerance between body poses and stated joint positions, which are in single precision."""
 
 
-def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Array) -> None:
+def set_positions(rows: Sequence[JointRow], here: Array) -> None:
     """Set the positions that give the poses of the bodies, which are more precise than stated positions.
 
-    Stated positions select the number of full turns of a revolute joint, and one of two equivalent sets of angles.
-    `here` is the child's frame of each joint relative to the parent's frame.
+    Stated positions select the number of full turns of a revolute joint, and one of two equivalent sets of angles.  If
+    they contradict the poses of the bodies, the stated ones count, as in Newton and PhysX.  `here` is the child's frame
+    of each joint relative to the parent's frame.
     """
+    joints = [row.joint for row in rows]
     stated = [i for i, joint in enumerate(joints) if joint.motion and joint.kind not in WITHOUT_STATE]
     reached = here.copy()
     reached[stated] = _relative_frames([joints[i] for i in stated])
     far = np.abs(reached - here).max(axis=(1, 2)) > _TOLERANCE * (1.0 + np.abs(here).max(axis=(1, 2)))
     angles, vectors = spatial.euler_xyz(here[:, :3, :3]), spatial.log(here[:, :3, :3])
-    for i, (joint, axis_plan) in enumerate(zip(joints, plans, strict=True)):
+    for i, row in enumerate(rows):
+        joint = row.joint
         if not joint.motion:
             continue
-        measured = _measure(joint, axis_plan, here[i], angles[i], vectors[i])
+        measured = _measure(joint, row.made, here[i], angles[i], vectors[i])
         if joint.kind not in WITHOUT_STATE:
             given = joint.positions
             measured = [
@@ -69,6 +72,10 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Arra
             other = any(abs(q - s) > _TOLERANCE * (1.0 + abs(s)) for q, s in zip(measured, given, strict=True))
             if other and not far[i]:
                 continue  # other angles for the same rotation
+            measured = [
+                s if number in row.stated and abs(q - s) > _TOLERANCE * (1.0 + abs(s)) else q
+                for number, (q, s) in enumerate(zip(measured, given, strict=True))
+            ]
         if any(measured) or joint._dofs is not None:
             joint.positions = tuple(measured)
 
@@ -199,6 +206,8 @@ class JointRow(Struct):
     inner: JointFrameRow | None
     parent: int
     child: int
+    stated: frozenset[int] = frozenset()
+    """The coordinates whose positions the file states."""
 
 
 class JointSource(Struct):
@@ -290,7 +299,12 @@ class UsdJointReader:
         if source.is_reversed:  # the axes point the other way, so that positions and limits have the same signs
             frames.reverse()
             joint.axes = tuple((-x, -y, -z) for x, y, z in joint.axes)
-        self.rows.append(JointRow(joint, made, frames[0], frames[1], source.parent, source.child))
+        stated = frozenset(
+            one.coordinate
+            for one in made.freedoms
+            if one.coordinate is not None and isfinite(found.get(f"state:{one.name}:physics:position", inf))
+        )
+        self.rows.append(JointRow(joint, made, frames[0], frames[1], source.parent, source.child, stated))
         return joint, made
 
     def floating_joint(self, path: str, custom: dict[str, str], *, static: bool) -> Joint:
@@ -328,7 +342,7 @@ class UsdJointReader:
             outer[i], here[i] = children[i] @ inner[i], np.eye(4)
         tree_joints = [i for i, row in enumerate(self.rows) if not row.joint.loop]
         rows = [self.rows[i] for i in tree_joints]
-        set_positions([row.joint for row in rows], [row.made for row in rows], here[tree_joints])
+        set_positions(rows, here[tree_joints])
         self._set_velocities(rows)
         self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[tree_joints])
 

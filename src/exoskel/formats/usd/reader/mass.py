@@ -60,6 +60,7 @@ def read_inertia(index: PrimIndex, source: BodySource, body: Body, report: Repor
     colliders = [] if mass and com is not None and moment is not None else list(_colliders(index, source, body))
     if source.is_own:
         _report_unused(index, source, [mass > 0.0, com is not None, moment is not None], report)
+    is_invalid = "physics:mass" in source.prim.properties and "physics:mass" not in values
     if mass <= 0.0:
         total = sum(one.mass for one in colliders)
         mass = total if isfinite(total) else 0.0
@@ -67,9 +68,10 @@ def read_inertia(index: PrimIndex, source: BodySource, body: Body, report: Repor
             is_exact_zero = values.get("physics:mass") == 0.0 and "newton:inertia" in source.prim.arrays
             mass = 0.0 if is_exact_zero else _MASS
             if mass and source.is_own:
-                report("US108.assumed", index.node(source.prim), name=body.name, mass=mass)
+                key = "US108.invalid_assumed" if is_invalid else "US108.assumed"
+                report(key, index.node(source.prim), name=body.name, mass=mass)
         elif source.is_own:
-            report("US108", index.node(source.prim), name=body.name, mass=mass)
+            report("US108.invalid" if is_invalid else "US108", index.node(source.prim), name=body.name, mass=mass)
     if (com is None or moment is None) and not _follow_from_shapes(colliders, body):
         com, moment = _sum(colliders, mass, com, moment)
     elif moment is None and any(solid(shape.geometry).volume for shape in body.mass_shapes):

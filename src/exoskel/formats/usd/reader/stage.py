@@ -133,6 +133,8 @@ class Stage(Struct):
     """The problems that usd-core reports while composing."""
     unread: list[UnreadPart] = field(default_factory=list)
     instances: list[StageInstances] = field(default_factory=list)
+    invalid_instancers: dict[str, str] = field(default_factory=dict)
+    """Why point instancers are not read, by their paths."""
     prototypes: list[StagePrim] = field(default_factory=list)
     """The prims of prototypes of point instancers that are not among the others, such as those in classes."""
 
@@ -267,7 +269,7 @@ def _compose(layers: StageLayers, folder: str) -> Stage:
         up_axis=str(UsdGeom.GetStageUpAxis(stage)),
         default_prim=str(layer.defaultPrim),
         metadata=sorted({*map(str, root.GetAllAuthoredMetadata()), *(["subLayers"] if layer.subLayerPaths else [])}),
-        problems=[str(problem) for problem in stage.GetCompositionErrors()],
+        problems=[_without_identifiers(str(problem), layers.keys) for problem in stage.GetCompositionErrors()],
     )
     for name, field_name in (("metersPerUnit", "meters_per_unit"), ("kilogramsPerUnit", "kilograms_per_unit")):
         if stage.HasAuthoredMetadata(name):
@@ -276,7 +278,7 @@ def _compose(layers: StageLayers, folder: str) -> Stage:
     prims = Usd.PrimRange(root, Usd.TraverseInstanceProxies())
     found = [prim for prim in prims if prim != root]
     made.prims += [_prim(prim, cache, layers.keys, folder) for prim in found]
-    made.instances += _instances(found, cache)
+    made.instances += _instances(found, cache, made.invalid_instancers)
     hidden = _hidden_prototypes(stage, made)
     made.prototypes += [_prim(prim, cache, layers.keys, folder) for prim in hidden]
     made.unread += [*_unselected_variants(found), *_unread_prims(root, [*found, *hidden])]
@@ -289,8 +291,21 @@ def _is_in(path: str, outer: str) -> bool:
     return path == outer or path.startswith(f"{outer}/")
 
 
-def _instances(prims: list[Any], cache: Any) -> Iterator[StageInstances]:
-    """The instances of the point instancers whose attributes are valid."""
+_IDENTIFIER = re.compile(r"@(anon:[^@]*)@,?")
+
+
+def _without_identifiers(problem: str, keys: Mapping[str, str]) -> str:
+    """A problem with the paths of files instead of the identifiers of layers in memory."""
+
+    def name(found: re.Match[str]) -> str:
+        key = keys.get(found[1], ROOT)
+        return f"@{key}@" if key != ROOT else ""
+
+    return " ".join(_IDENTIFIER.sub(name, problem).split())
+
+
+def _instances(prims: list[Any], cache: Any, problems: dict[str, str]) -> Iterator[StageInstances]:
+    """The instances of the point instancers whose attributes are valid; `problems` gets those of others."""
     from pxr import Usd, UsdGeom
 
     time = Usd.TimeCode.EarliestTime()
@@ -301,13 +316,25 @@ def _instances(prims: list[Any], cache: Any) -> Iterator[StageInstances]:
         roots = [str(path) for path in instancer.GetPrototypesRel().GetForwardedTargets()]
         numbers = np.array(instancer.GetProtoIndicesAttr().Get(time) or (), np.int64)
         moved = _instance_transforms(instancer, len(numbers), time) if len(numbers) else None
-        if moved is None or numbers.min() < 0 or numbers.max() >= len(roots):
+        problem = _instancer_problem(roots, numbers, moved)
+        if problem:
+            problems[str(prim.GetPath())] = problem
             continue
         local = np.array([_local_transform(prim.GetStage().GetPrimAtPath(root), time) for root in roots])
         mask = np.array(list(instancer.ComputeMaskAtTime(time)) or [True] * len(numbers), bool)
         places = local[numbers] @ moved @ np.array(cache.GetLocalToWorldTransform(prim))
         chosen = [roots[one] for one in numbers[mask].tolist()]
         yield StageInstances(str(prim.GetPath()), chosen, StageArray("<f8", places[mask].shape, places[mask].tobytes()))
+
+
+def _instancer_problem(roots: list[str], numbers: Any, moved: Any) -> str:
+    """Why the instances of a point instancer cannot be read; empty if they can."""
+    if not len(numbers):
+        return "it has no protoIndices"
+    if moved is None:
+        return f"its positions, orientations and scales do not have {len(numbers)} rows, like its protoIndices"
+    outside = numbers[(numbers < 0) | (numbers >= len(roots))].tolist()
+    return f"its protoIndices contain {outside[0]}, but it has {len(roots)} prototypes" if outside else ""
 
 
 def _local_transform(prim: Any, time: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from exoskel.formats.usd.joint_axes import ROTATIONS, TRANSLATIONS
 from exoskel.formats.usd.reader.actuators import DRIVING
 from exoskel.formats.usd.reader.joint_prims import EQUALITY
+from exoskel.formats.usd.reader.joints import free_axes
 from exoskel.formats.usd.reader.prims import GPRIMS, JOINTS, PrimIndex
 from exoskel.formats.usd.reader.stage import StagePrim
 
@@ -95,8 +96,18 @@ def _of_axes(prim: StagePrim) -> Iterator[tuple[str, str]]:
             continue
         if axis not in known or (head == "limit" and prim.type != _GENERIC):
             yield name, f"a joint of type {prim.type} has no such {head}"
+        elif head == "state" and axis not in _stated_axes(prim):
+            yield name, "the poses of the bodies state the positions of this joint"
         elif name.endswith(":targetPosition") and not prim.values.get(f"drive:{axis}:physics:stiffness"):
             yield name, "the drive has no stiffness"
+
+
+def _stated_axes(prim: StagePrim) -> tuple[str, ...]:
+    """The axes whose states are read: neither those of ball and free joints, nor locked ones."""
+    if prim.type != _GENERIC:
+        return _INSTANCES.get(prim.type, ()) if prim.type in _ONE_AXIS else ()
+    moving = free_axes(prim.values)
+    return () if len(moving) == len(_INSTANCES[_GENERIC]) else moving
 
 
 def _of_equality(prim: StagePrim) -> Iterator[tuple[str, str]]:

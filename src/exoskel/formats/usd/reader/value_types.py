@@ -67,3 +67,20 @@ def has_type(name: str, value: object) -> bool:
     """Whether a value has the type that the reader expects for a property."""
     check = _TYPES.get(_INSTANCE.sub(r"\1:", name))
     return check is None or check(value)
+
+
+_FINITE = frozenset(
+    {
+        *(f"physics:{name}" for name in ("mass", "density", "dynamicFriction", "restitution", "gravityDirection")),
+        *(f"physics:{name}" for name in ("velocity", "angularVelocity", "diagonalInertia", "principalAxes")),
+        *(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01"),
+        *("state:physics:position", "state:physics:velocity"),
+        *("drive:physics:targetPosition", "drive:physics:targetVelocity"),
+    }
+)
+"""Properties that cannot be infinite; for others, infinity means that there is no limit, or that nothing is stated."""
+
+
+def is_finite_property(name: str) -> bool:
+    """Whether a property cannot be infinite."""
+    return _INSTANCE.sub(r"\1:", name) in _FINITE
