@@ -18,6 +18,7 @@ from exoskel.scene.item import Item, NameIndex, Names, unique_name
 from exoskel.scene.model import Model
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.world import Scene, World
+from exoskel.source.output_context import Target
 
 MODEL_NOT_SELECTED = Verdict(Fate.DROPPED, "this model was not selected", unselected="model")
 WORLD_NOT_SELECTED = Verdict(Fate.DROPPED, "this world was not selected", unselected="world")
@@ -25,13 +26,14 @@ WORLD_NOT_SELECTED = Verdict(Fate.DROPPED, "this world was not selected", unsele
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
 
-def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
-    """The scene with only the named world; None: all worlds, if the format holds several."""
+def select_world(scene: Scene, name: str | None, format: Format, target: Target) -> Scene:
+    """The scene with only the named world; None: all worlds, if the format and the target reader support several."""
     names = ", ".join(repr(world.name) for world in scene.worlds)
     if name is None:
-        if format.holds_one_world and len(scene.worlds) > 1:
+        if len(scene.worlds) > 1 and (format.holds_one_world or target in format.targets_of_one_world):
+            limit = "files contain" if format.holds_one_world else f"for {target!r} contains"
             raise ExoskelError(
-                f"{format.label} files contain one world, but the scene has {len(scene.worlds)}; "
+                f"{format.label} {limit} one world, but the scene has {len(scene.worlds)}; "
                 f"choose one of {names} with --world (world=)"
             )
         return scene

@@ -414,6 +414,8 @@ class Format(ABC):
     is_xml: bool = True
     """Documents that are not XML are composed and read back by the format's package."""
     holds_one_world: bool = False
+    targets_of_one_world: tuple[Target, ...] = ()
+    """The programs that read only the first world of a document."""
     holds_one_model: bool = False
     """A document is one model, not a world."""
     can_hold_one_model: bool = False

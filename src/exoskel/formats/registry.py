@@ -191,7 +191,7 @@ class SdfFormat(Format):
     label = "SDF"
     roots = ("sdf", "gazebo")
     up_axis = "z"
-    targets = ("dart",)
+    targets = targets_of_one_world = ("dart",)
     has_state_file = True
     can_hold_one_model = True
     extensions = (".sdf", ".world")

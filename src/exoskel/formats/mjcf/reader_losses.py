@@ -1,4 +1,4 @@
-"""What the MJCF readers of DART 6.20, Newton and Isaac Sim ignore, although the file states it."""
+"""What the MJCF readers of Newton and Isaac Sim ignore, although the file states it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator
 
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.joints import joint_chain
-from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.cameras_and_keyframes import view_part
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.sensor import sensor_part
-from exoskel.scene.shape import Capsule, Ellipsoid, Plane
+from exoskel.scene.shape import Ellipsoid
 from exoskel.scene.world import World
 from exoskel.source.output_context import Loss, Target, loss
 
@@ -20,23 +19,10 @@ ASSUMED_GRAVITY = (0.0, 0.0, -9.81)
 EQUALITIES_OF_TENDONS = "equality constraints of tendons"
 EQUALITIES_OF_ONE_JOINT = "equality constraints of one joint"
 _STATE = {"position": "initial positions", "velocity": "initial velocities"}
-_DYNAMICS = {"armature": "armature", "friction": "friction", "stiffness": "springs", "rest": "springs"}
-_OF_JOINTS: dict[Target, dict[str, str]] = {
-    "dart": {**_STATE, **_DYNAMICS, "force_limits": "force limits"},
-    "newton": _STATE,
-    "isaac": _STATE,
-}
 """The fields of degrees of freedom that are ignored, with words for them."""
-_OF_FREE_JOINTS: dict[Target, dict[str, str]] = {
-    **_OF_JOINTS,
-    **{key: {**_STATE, "armature": "armature"} for key in ("newton", "isaac")},
-}
-_PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton", "isaac": "Isaac Sim"}
-_FIXED_GRAVITY: frozenset[Target] = frozenset({"dart", "newton"})
-_WITHOUT_SELF_COLLISION: frozenset[Target] = frozenset({"dart", "isaac"})
+_OF_FREE_JOINTS = {**_STATE, "armature": "armature"}
+_PROGRAMS: dict[Target, str] = {"newton": "Newton", "isaac": "Isaac Sim"}
 _DEFAULT_DOF = Dof()
-_DART_PLANE = (50.0, 50.0, 1.0)
-"""The size of planes, which DART would replace by cubes of 1 m."""
 
 
 def reader_losses(world: World, target: Target) -> Iterator[Loss]:
@@ -44,31 +30,22 @@ def reader_losses(world: World, target: Target) -> Iterator[Loss]:
     program = _PROGRAMS.get(target)
     if program is None:
         return
-    if target in _FIXED_GRAVITY and world.gravity != ASSUMED_GRAVITY:
+    if target == "newton" and world.gravity != ASSUMED_GRAVITY:
         yield _ignored(world, program, "gravity, and uses -9.81 m/s² along z", ["gravity"])
-    if target in _WITHOUT_SELF_COLLISION and world.self_collision:
+    if target == "isaac" and world.self_collision:
         yield _ignored(world, program, "collisions within a model", ["self_collision"])
-    if target != "dart":
-        yield from _of_lists(world, program)
+    yield from _of_lists(world, program)
     if target == "isaac":
         yield from _of_isaac(world)
     for model in world.models:
-        for body in model.bodies:
-            if target == "dart" and not body.gravity:
-                yield _ignored(body, program, "that gravity does not act on the body", ["gravity"])
-            for shape in body.shapes if target == "dart" else ():
-                if isinstance(shape.geometry, Plane):
-                    yield loss(shape, CATALOGUE["MJ513.plane"], "geometry", changes_effect=True)
-                elif isinstance(shape.geometry, Capsule) and shape.collidable:
-                    yield loss(shape, CATALOGUE["MJ513.capsule"], "geometry", changes_effect=True)
         for joint in model.joints if not model.static else ():
             if target == "newton" and world.self_collision and _lets_bodies_collide(joint):
                 yield _ignored(joint, program, "that connected bodies collide", ["collide_connected"])
             if not joint.loop:
-                yield from _of_joint(joint, target, program)
+                yield from _of_joint(joint, program)
                 links = [link.type for link in joint_chain(joint)] if target == "newton" else []
                 if "ball" in links[1:]:
-                    yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True)
+                    yield loss(joint, CATALOGUE["MJ513.ball"], "kind", changes_effect=True, is_refused=True)
 
 
 def _lets_bodies_collide(joint: Joint) -> bool:
@@ -104,8 +81,8 @@ def _of_isaac(world: World) -> Iterator[Loss]:
                 yield loss(shape, CATALOGUE["MJ513.ellipsoid"], "geometry")
 
 
-def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:
-    ignored = (_OF_FREE_JOINTS if joint.kind == "free" else _OF_JOINTS)[target]
+def _of_joint(joint: Joint, program: str) -> Iterator[Loss]:
+    ignored = _OF_FREE_JOINTS if joint.kind == "free" else _STATE
     stated: dict[str, list[str]] = {}
     for field, words in ignored.items():
         if any(getattr(dof, field) != getattr(_DEFAULT_DOF, field) for dof in joint._dofs or ()):
@@ -116,10 +93,3 @@ def _of_joint(joint: Joint, target: Target, program: str) -> Iterator[Loss]:
 
 def _ignored(item: Item, program: str, what: str, fields: Collection[str]) -> Loss:
     return loss(item, CATALOGUE["MJ513"], *fields, changes_effect=True, program=program, what=what)
-
-
-def enlarge_planes(root: MjcfElement) -> None:
-    """Give planes a size, which MuJoCo only draws and DART needs."""
-    for geom in root.iter():
-        if geom.tag == "geom" and geom.attributes.get("type") == "plane":
-            geom.attributes["size"] = _DART_PLANE

@@ -17,7 +17,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
 from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
-from exoskel.formats.mjcf.names import split_path
+from exoskel.formats.mjcf.names import INERTIA, split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.generated_parts import (
     GeneratedParts,
@@ -307,7 +307,7 @@ class MjcfModelReader:
         slabs = {name: part for name, part in parts.items() if name in names}
         for geom in numbers:
             name = self.compiled.geoms.name(geom)
-            if name.rpartition("/")[0] in slabs:
+            if name.rpartition("/")[0] in slabs or name.startswith(INERTIA):
                 continue  # the whole mesh is written with its slabs
             shape = self.shapes.shape(geom)
             if shape is None:
