@@ -203,6 +203,8 @@ def test_a_body_without_shapes_has_its_mass_in_dart_and_no_shape_in_a_scene(tmp_
     assert dart is not None
     assert (dart["bodies"]["arm"]["mass"], dart["bodies"]["arm"]["centre"]) == (3.0, [0.5, 0.0, 0.0])
     assert not list(exoskel.load(report.data, format="mjcf").world.model("p").bodies[0].shapes)
+    again = exoskel.convert(report.data, None, to="skel", format="mjcf")
+    assert "exact" not in {item.fate.value for item in again.items if "exoskel_inertia" in item.path}
     plain, own = (
         mujoco.MjModel.from_xml_string(exoskel.convert(world, None, to="mjcf", target=target).data.decode())
         for target in ("portable", "dart")

@@ -17,11 +17,12 @@ from exoskel import spatial
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
 from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
-from exoskel.formats.mjcf.names import INERTIA, split_path
+from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.generated_parts import (
     GeneratedParts,
     common_model,
+    is_inertia_shape,
     joint_name,
     numbered_joint,
     servo_frame,
@@ -307,8 +308,10 @@ class MjcfModelReader:
         slabs = {name: part for name, part in parts.items() if name in names}
         for geom in numbers:
             name = self.compiled.geoms.name(geom)
-            if name.rpartition("/")[0] in slabs or name.startswith(INERTIA):
+            if name.rpartition("/")[0] in slabs:
                 continue  # the whole mesh is written with its slabs
+            if is_inertia_shape(self.compiled, geom):
+                continue
             shape = self.shapes.shape(geom)
             if shape is None:
                 continue
