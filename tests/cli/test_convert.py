@@ -89,6 +89,7 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
         "formats",
         "nodes",
         "fates",
+        "refusals",
         "losses",
         "not_selected",
         "items",
@@ -265,6 +266,39 @@ def test_the_counts_of_listed_nodes_add_up(
     assert sum(group.count for group in groups) == len(report.losses) == report.as_dict()["losses"]
     html = [int(number) for number in re.findall(r"<td[^>]*>(\d+)</td></tr>", report._repr_html_())]
     assert sum(html) == report.nodes + fates
+
+
+REFUSED = """<skel version="1.0"><world name="w"><skeleton name="s">{}
+<body name="a"><inertia><mass>1</mass></inertia></body><body name="b"><inertia><mass>1</mass></inertia></body>
+<joint type="ball" name="i"><parent>world</parent><child>a</child></joint>
+<joint type="free" name="j"><parent>a</parent><child>b</child></joint></skeleton></world></skel>"""
+OTHERS = """<body name="o{0}"><inertia><mass>1</mass></inertia></body><joint type="revolute" name="p{0}"><parent>world</parent>
+<child>o{0}</child><axis><xyz>0 1 0</xyz><limit><lower>-{0}</lower><upper>1</upper></limit></axis></joint>"""
+
+
+@pytest.mark.parametrize(("target", "code"), [("dart", "MJ511"), ("newton", "MJ513"), ("mujoco3", "")])
+def test_what_the_reader_refuses_comes_first(target: str, code: str, tmp_path: Path, exoskel_command: Command) -> None:
+    (tmp_path / "a.skel").write_text(REFUSED.format("".join(OTHERS.format(number) for number in range(1, 30))))
+    done = exoskel_command("convert", str(tmp_path / "a.skel"), str(tmp_path / "a.xml"), "--for", target)
+    report = json.loads(
+        exoskel_command("convert", str(tmp_path / "a.skel"), str(tmp_path / "b.xml"), "--for", target, "--json").out
+    )
+    assert [why[-6:-1] for why in report["refusals"]] == [code] * bool(code)
+    refused = [line for line in done.out.splitlines() if "refuses the file" in line]
+    assert [line.startswith("refused: ") for line in refused] == [True, False] * bool(code)
+    losses = [line for line in done.out.splitlines() if re.search(r":\d+: (dropped|approximated) ", line)]
+    assert any("refuses the file" in line for line in losses[:1]) == bool(code)
+    strict = exoskel_command("convert", str(tmp_path / "a.skel"), str(tmp_path / "c.xml"), "--for", target, "--strict")
+    assert strict.code == bool(code) and ("refuses the file" in strict.err) == bool(code)
+
+
+def test_a_folder_says_which_files_the_reader_refuses(tmp_path: Path, exoskel_command: Command) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.skel").write_text(REFUSED.format(""))
+    options = ("--to", "mjcf", "--for", "dart", "--report", str(tmp_path / "r.md"))
+    rows = json.loads(exoskel_command("convert", str(tmp_path / "in"), str(tmp_path / "out"), *options, "--json").out)
+    assert "refuses the file" in rows[0]["problem"] and rows[0]["causes"][0]["harm"] == 0
+    assert "### Refused by the reader: " in (tmp_path / "r.md").read_text()
 
 
 def test_losses_are_grouped_by_cause_and_the_worst_come_first() -> None:

@@ -11,7 +11,6 @@ from lxml import etree
 import exoskel
 from exoskel import Box, Joint, Plane, World
 from exoskel.conversion.report import Report
-from exoskel.formats.mjcf.reader_losses import reader_losses
 from exoskel.source.output_context import Target
 
 LIMITS = (-3.0, 3.0)
@@ -34,6 +33,10 @@ def of_shape(field: str, value: Any) -> Callable[[World, Joint], object]:
     return lambda _, joint: setattr(joint.child.collisions[0], field, value)
 
 
+def of_drive(**values: float) -> Callable[[World, Joint], object]:
+    return lambda _, joint: setattr(joint, "drives", (exoskel.Drive(**values),))
+
+
 def of_world(field: str, value: Any) -> Callable[[World, Joint], object]:
     return lambda world, _: setattr(world, field, value)
 
@@ -47,6 +50,18 @@ def is_lost(report: Report, what: str) -> bool:
     return any(what in item.why for item in report.losses)
 
 
+def add_second(world: World, kind: Any = "revolute") -> Joint:
+    model = world.models[0]
+    shape = Box((0.1, 0.2, 0.3))
+    model.add_body("c", parent="b", at=(1, 0, 0), joint=kind, axis=(0, 1, 0), mass=1.0, shapes=[shape])
+    return model.joints[1]
+
+
+def add_equality(world: World) -> None:
+    world.equalities.append(exoskel.Equality("e", "connect", target="m/b"))
+
+
+SOLVER = exoskel.SolverParameters(solref=(0.1, 1.0))
 PROGRAMS: dict[Target, str] = {"dart": "DART", "newton": "Newton", "isaac": "Isaac Sim"}
 MJCF: dict[str, tuple[set[Target], Callable[[World, Joint], object]]] = {
     "initial positions of joints": ({"dart", "newton", "isaac"}, of_dof("position", 0.25)),
@@ -56,19 +71,22 @@ MJCF: dict[str, tuple[set[Target], Callable[[World, Joint], object]]] = {
     "friction of joints": ({"dart"}, of_dof("friction", 0.25)),
     "springs of joints": ({"dart"}, of_dof("stiffness", 0.25)),
     "collisions within a model": ({"dart", "isaac"}, of_world("self_collision", True)),
-    "collision filters": ({"isaac"}, of_world("collision_exempt_groups", [("a", "b")])),
-    "limits of one point": ({"dart", "isaac"}, of_dof("position_limits", (0.25, 0.25))),
-    "that limits are enforced": ({"dart"}, of_dof("position_limits", LIMITS)),
-    "tendons": ({"dart"}, lambda world, _: world.add_tendon("t", joints={"m/b_joint": 1.0})),
-    "actuators": ({"dart"}, lambda world, _: world.add_actuator("a", "m/b_joint")),
-    "sensors": ({"dart", "newton", "isaac"}, lambda world, _: world.add_sensor("s", "jointpos", "m/b_joint")),
-    "keyframes": ({"dart", "newton", "isaac"}, lambda world, _: world.add_keyframe("k")),
-    "equality constraints, except welds of two bodies": (
-        {"dart"},
-        lambda world, _: world.add_equality("e", "connect", "m/b"),
-    ),
+    "collision filters": ({"dart", "isaac"}, of_world("collision_exempt_groups", [("a", "b")])),
+    "limits of joints at one point": ({"dart", "isaac"}, of_dof("position_limits", (0.25, 0.25))),
     "cameras": ({"dart", "newton", "isaac"}, lambda world, _: world.cameras.append(exoskel.SceneCamera("c"))),
     "lights": ({"dart", "newton", "isaac"}, lambda world, _: world.lights.append(exoskel.SceneLight("l"))),
+    "materials of shapes": ({"dart"}, of_shape("material", exoskel.Material(roughness=0.25))),
+    "keyframes": ({"dart", "newton", "isaac"}, lambda world, _: world.keyframes.append(exoskel.Keyframe("k"))),
+    "sensors": ({"dart", "newton", "isaac"}, lambda world, _: world.sensors.append(exoskel.SceneSensor("s", "clock"))),
+    "actuators": ({"dart"}, lambda world, _: world.actuators.append(exoskel.Actuator("a", "m/b_joint"))),
+    "tendons": (
+        {"dart"},
+        lambda world, _: world.tendons.append(exoskel.Tendon("t", (exoskel.TendonJoint("m/b_joint"),))),
+    ),
+    "mimic joints": ({"dart"}, lambda world, _: add_second(world).__setattr__("mimic", exoskel.Mimic("b_joint"))),
+    "equality constraints, but for welds of bodies": ({"dart"}, lambda world, _: add_equality(world)),
+    "the coupling of screws": ({"dart"}, lambda world, _: add_second(world, "screw")),
+    "solver parameters of joints": ({"dart"}, lambda world, _: setattr(add_second(world), "solver", SOLVER)),
     "that gravity does not act on the body": ({"dart"}, lambda _, joint: setattr(joint.child, "gravity", False)),
 }
 TARGETS: tuple[Target, ...] = ("portable", "mujoco4", "newton", "dart", "isaac")
@@ -120,27 +138,6 @@ def test_what_newton_refuses_is_reported() -> None:
         assert any("Newton 1.8 refuses the file" in one for one in reasons(report, "MJ513")) == is_refused
 
 
-def test_couplings_and_loops_are_losses_for_dart() -> None:
-    for name in ("mimic", "screw", "loop", "weld to the world", "weld of two bodies"):
-        world = World("w", gravity=(0.0, 0.0, -9.81))
-        model = world.add_model("m")
-        model.add_body("a", joint="revolute", axis=(0, 1, 0), mass=1.0)
-        if name == "screw":
-            model.add_body("b", parent="a", joint="screw", axis=(0, 1, 0), pitch=0.1, mass=1.0)
-        else:
-            model.add_body("b", parent="a", joint="revolute", axis=(0, 1, 0), mass=1.0)
-        if name == "mimic":
-            model.joint("b_joint").mimic = exoskel.Mimic(joint="a_joint")
-        elif name in ("loop", "weld to the world"):
-            model.add_joint("l", "ball" if name == "loop" else "weld", child="b")
-        elif name == "weld of two bodies":
-            model.add_body("c", joint="revolute", axis=(0, 1, 0), mass=1.0)
-            model.add_joint("l", "weld", child="c", parent="b")
-        losses = list(reader_losses(world, "dart"))
-        words = {"mimic": "couplings", "screw": "couplings", "weld of two bodies": "nothing"}.get(name, "loops")
-        assert [words in one.reason for one in losses] == ([] if words == "nothing" else [True]), name
-
-
 def test_welds_for_dart_name_the_world() -> None:
     """DART crashes on a weld that names one body."""
 
@@ -150,6 +147,56 @@ def test_welds_for_dart_name_the_world() -> None:
     data = exoskel.convert(arm(weld), None, to="mjcf", target="dart").data
     (found,) = etree.fromstring(data).iter("weld")
     assert found.get("body2") == "world"
+
+
+def test_prescribed_motion_and_the_time_step_are_losses_for_dart() -> None:
+    for edit, what in (
+        (lambda _, joint: setattr(joint, "actuator", "locked"), "DART's MJCF reader ignores actuators of joints"),
+        (of_world("time_step", 0.004), "DART's MJCF reader ignores the time step, and uses 1 ms"),
+        (of_dof("position_limits", (-1.0, 1.0)), "DART's MJCF reader does not enforce limits of joints"),
+    ):
+        for target in TARGETS:
+            report = exoskel.convert(arm(edit), None, to="mjcf", target=target)
+            assert is_lost(report, what) == (target == "dart")
+
+
+DRIVEN = """<xode version="1.0r23" name="t"><world name="w"><space name="s">
+<body name="a"><mass><mass_shape density="1000"><sphere radius=".1"/></mass_shape></mass></body>
+<joint name="j"><link1 body="a"/><hinge><anchor x="0" y="0" z="0"/>
+<axis x="0" y="1" z="0" LowStop="-1" HiStop="1" Bounce="0.5" StopERP=".3" CFM=".1" FMax="2" Vel="1"/></hinge></joint>
+</space></world></xode>"""
+
+
+@pytest.mark.parametrize("to", ["mjcf", "sdf"])
+def test_parameters_of_ode_are_losses_for_dart(to: str) -> None:
+    report = exoskel.convert(DRIVEN, None, to=to, target="dart")
+    exact = {item.path.rpartition("/")[2] for item in report.items if "/axis[1]/@" in item.path and not item.loss}
+    assert exact == {"@x", "@y", "@z"} | ({"@LowStop", "@HiStop"} if to == "sdf" else set())
+
+
+CONNECTED = """<mujoco><compiler autolimits="false"/><worldbody>
+ <body name="a"><geom size=".1"/><joint name="j" axis="0 1 0"/></body>
+ <body name="b" pos="1 0 0"><geom size=".1"/><joint name="k" axis="0 1 0"/></body>
+</worldbody><equality>{}</equality></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("constraint", "is_read"),
+    [
+        ('<weld name="e" body1="a" body2="b"/>', True),
+        ('<weld name="e" body1="a" body2="b" active="false"/>', False),
+        ('<weld name="e" body1="a"/>', False),
+        ('<connect name="e" body1="a" body2="b" anchor="0 0 0"/>', False),
+        ('<connect name="e" body1="a" anchor="0 0 0"/>', False),
+        ('<joint name="e" joint1="j" joint2="k"/>', False),
+        ('<joint name="e" joint1="j" polycoef="0.5 0 0 0 0"/>', False),
+        ('<joint name="e" joint1="j" joint2="k" polycoef="0 0 1 0 0"/>', False),
+    ],
+)
+def test_dart_reads_only_welds_of_two_bodies(constraint: str, is_read: bool) -> None:
+    report = exoskel.convert(CONNECTED.format(constraint), None, to="mjcf", target="dart")
+    assert any("/equality" in item.path and "MJ513" in item.why for item in report.losses) != is_read
+    assert any("/equality" in item.path for item in report.losses) != is_read
 
 
 def test_armature_is_a_loss_for_dart() -> None:
@@ -164,6 +211,9 @@ SDF: dict[str, Callable[[World, Joint], object]] = {
     "friction of shapes": of_shape("friction", 0.25),
     "restitution of shapes": of_shape("restitution", 0.25),
     "that the shape does not collide": of_shape("collidable", False),
+    "the ERP of the world": of_world("erp", 0.25),
+    "the CFM of the world": of_world("cfm", 0.25),
+    "materials of shapes, but for their colours": of_shape("material", exoskel.Material(roughness=0.25)),
     "collisions within a model": of_world("self_collision", True),
     "the collision detector": of_world("collision_detector", "bullet"),
 }

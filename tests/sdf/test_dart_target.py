@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -280,3 +281,94 @@ def test_files_for_dart_contain_one_world() -> None:
         exoskel.convert(scene, to="sdf", target="dart")
     report = exoskel.convert(scene, to="sdf", target="dart", world="two")
     assert report.data.count(b"<world ") == 1
+
+
+# --- what a document states -----------------------------------------------------------------------------
+
+DOCUMENT = """<sdf version="1.6"><world name="w">{world}
+<physics name="p" type="ode"><max_step_size>0.002</max_step_size><gravity>0 0 -9</gravity>{physics}</physics>
+<model name="m"><pose>0 0 1 0 0 0</pose>{model}
+<link name="a">{link}<inertial><mass>3</mass></inertial>
+<collision name="c"><geometry><box><size>.1 .2 .3</size></box></geometry>{collision}</collision>
+<visual name="v"><geometry><box><size>.1 .2 .3</size></box></geometry>{visual}</visual></link>
+<link name="b"><pose>1 0 0 0 0 0</pose><inertial><mass>2</mass></inertial></link>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child>{joint}<axis><xyz>0 1 0</xyz>{axis}</axis></joint>
+</model></world></sdf>"""
+SURFACE = "<surface>{}</surface>"
+IGNORED: dict[str, dict[str, str]] = {
+    "gravity of the world": {"world": "<gravity>0 0 -3</gravity>"},
+    "ERP and CFM": {"physics": "<ode><constraints><cfm>.1</cfm><erp>.2</erp></constraints></ode>"},
+    "detector": {"physics": "<dart><collision_detector>bullet</collision_detector></dart>"},
+    "state": {"world": '<state world_name="w"><model name="m"><pose>5 5 5 0 0 0</pose></model></state>'},
+    "self-collision": {"model": "<self_collide>true</self_collide>"},
+    "friction": {"collision": SURFACE.format("<friction><ode><mu>.1</mu></ode></friction>")},
+    "bounce": {"collision": SURFACE.format("<bounce><restitution_coefficient>.5</restitution_coefficient></bounce>")},
+    "no collision": {"collision": SURFACE.format("<contact><collide_bitmask>0</collide_bitmask></contact>")},
+    "roughness": {"visual": "<material><pbr><metal><roughness>.3</roughness></metal></pbr></material>"},
+    "sensor": {"link": '<sensor name="s" type="imu"/>'},
+    "light": {"link": '<light name="l" type="point"/>'},
+    "initial position": {"axis": "<initial_position>.3</initial_position>"},
+    "force and velocity": {"axis": "<limit><effort>3</effort><velocity>4</velocity></limit>"},
+    "ODE's parameters": {
+        "joint": "<physics><ode><cfm>.1</cfm><bounce>.4</bounce><limit><cfm>.1</cfm><erp>.1</erp></limit>"
+        "<max_force>3</max_force><velocity>2</velocity><suspension><cfm>.1</cfm><erp>.2</erp></suspension></ode></physics>"
+    },
+}
+"""What DART does not read: the reasons of SD216 rely on it."""
+READ: dict[str, dict[str, str]] = {
+    "static": {"model": "<static>true</static>"},
+    "gravity": {"link": "<gravity>false</gravity>"},
+    "colour": {"visual": "<material><diffuse>1 0 0 1</diffuse></material>"},
+    "place": {"joint": "<pose>.1 .2 .3 0 0 0</pose>"},
+    "limits": {"axis": "<limit><lower>-1</lower><upper>1</upper></limit>"},
+    **{
+        f"{name} of axes": {"axis": f"<dynamics><{name}>3</{name}></dynamics>"}
+        for name in ("damping", "friction", "spring_stiffness", "spring_reference")
+    },
+}
+DESCRIBER = """
+import json, sys
+import dartpy
+def describe_shape(node):
+    return [
+        node.getShape().getBoundingBox().getMax().tolist(), node.getRelativeTransform().matrix().tolist(),
+        node.getVisualAspect().getRGBA().tolist() if node.hasVisualAspect() else None, node.hasCollisionAspect(),
+        [node.getDynamicsAspect().getFrictionCoeff(), node.getDynamicsAspect().getRestitutionCoeff()]
+        if node.hasDynamicsAspect() else None,
+    ]
+def describe_body(body):
+    joint = body.getParentJoint()
+    return [
+        body.getMass(), body.getGravityMode(), body.getWorldTransform().matrix().tolist(), joint.getType(),
+        joint.getPositions().tolist(), joint.getPositionLowerLimits().tolist(), joint.getVelocityUpperLimits().tolist(),
+        joint.getForceUpperLimits().tolist(), joint.areLimitsEnforced(), str(joint.getActuatorType()),
+        joint.getTransformFromParentBodyNode().matrix().tolist(),
+        [[joint.getDampingCoefficient(i), joint.getSpringStiffness(i), joint.getRestPosition(i),
+          joint.getCoulombFriction(i)] for i in range(joint.getNumDofs())],
+        [describe_shape(one) for one in body.getShapeNodes()],
+    ]
+for file in sys.argv[1:]:
+    world = dartpy.utils.SdfParser.readWorld("file://" + file)
+    models = [world.getSkeleton(i) for i in range(world.getNumSkeletons())]
+    found = [[one.isMobile(), one.isEnabledSelfCollisionCheck(), *map(describe_body, one.getBodyNodes())]
+             for one in models]
+    detector = world.getConstraintSolver().getCollisionDetector().getType()
+    print("RESULT", json.dumps([file, [world.getGravity().tolist(), world.getTimeStep(), detector, found]]))
+"""
+
+
+def test_dart_reads_what_the_losses_say(tmp_path: Path) -> None:
+    pytest.importorskip("dartpy")
+    files = {}
+    for name, given in {"": {}, **IGNORED, **READ}.items():
+        files[name] = tmp_path / f"{len(files)}.sdf"
+        files[name].write_text(DOCUMENT.format_map(defaultdict(str, given)))
+    command = [sys.executable, "-c", DESCRIBER, *map(str, files.values())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    lines = [line.removeprefix("RESULT ") for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    found = {Path(name): world for name, world in map(json.loads, lines)}
+    assert len(found) == len(files), done.stderr[-2000:]
+    plain = found[files[""]]
+    assert plain[:2] == [[0.0, 0.0, -9.0], 0.002]
+    assert [name for name in IGNORED if found[files[name]] != plain] == []
+    assert [name for name in READ if found[files[name]] == plain] == []

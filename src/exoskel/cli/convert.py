@@ -13,7 +13,7 @@ from exoskel.cli.parameters import Argument
 from exoskel.cli.terminal import STDIN
 from exoskel.conversion.driver import convert as convert_scene
 from exoskel.conversion.extreme_numbers import ExtremeNumberError
-from exoskel.conversion.report import RefusedError, Report, group_losses
+from exoskel.conversion.report import RefusedError, Report
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, pluralize, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
@@ -264,6 +264,8 @@ def _show(report: Report, everything: bool, console: Console) -> None:
             kind = Fate(fate)
             table.add_row(str(number), f"[{_STYLES[kind]}]{fate}[/]", f"[dim]{_MEANING[kind]}[/]")
     console.print(table)
+    for refusal in report.refusals:
+        console.print(f"[bold red]refused:[/] {escape(printable(refusal))}")
     if everything:
         for item in report.items:
             _list_node(report, item, item.why, console)
@@ -289,7 +291,7 @@ def _list_losses(report: Report, console: Console) -> None:
     """List what is lost, by cause; nodes inside of a lost one are counted with it."""
     listed = 0
     left = 0
-    for group in group_losses(report.losses):
+    for group in report.loss_groups:
         if group.unselected:
             continue
         few = group.nodes[: min(_MAX_PER_CAUSE, _MAX_LISTED - listed)]
@@ -312,7 +314,7 @@ def _list_unselected(report: Report, console: Console) -> None:
     """Name the worlds and models that were not selected, each kind in one line."""
     from rich.markup import escape
 
-    counts = {group.unselected: group.count for group in group_losses(report.losses) if group.unselected}
+    counts = {group.unselected: group.count for group in report.loss_groups if group.unselected}
     rows = (
         ("world", report.unselected.worlds, counts.get("world", 0)),
         ("model", report.unselected.models, counts.get("model", 0)),

@@ -279,7 +279,7 @@ SHAPES: dict[str, dict[str, JsonShape]] = {
         "": {
             "input": str, "output": str, "formats": [str], "nodes": int,
             "fates": {"exact": int, "lowered": int, "approximated": int, "kept": int, "dropped": int},
-            "losses": int, "not_selected": {"worlds": [str], "models": [str]}, "items": [_NODE],
+            "refusals": [str], "losses": int, "not_selected": {"worlds": [str], "models": [str]}, "items": [_NODE],
             "certificate": {"passed": bool, "checks": [_CHECK]}, "hints": [str], "diagnostics": [_DIAGNOSTIC],
         },
         "FOLDER": [{

@@ -293,6 +293,8 @@ def _raise_if_refused(report: Report, format: Format, *, strict: bool, approxima
         return
     if not report.certificate.passed:
         raise RefusedError("the certificate failed; nothing was written", report)
+    if report.refusals:
+        raise RefusedError(f"{report.refusals[0]}; nothing was written", report)
     if report.losses:
         raise RefusedError(f"{pluralize(len(report.losses), 'node')} would be lost; nothing was written", report)
     missing = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from exoskel.conversion.driver import convert
-from exoskel.conversion.report import RefusedError, Report, group_losses
+from exoskel.conversion.report import RefusedError, Report
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, pluralize, printable, sort_by_position
 from exoskel.formats import registry
 from exoskel.formats.load import load, source_files
@@ -167,7 +167,7 @@ def _output_path(path: Path, scene: Scene, options: dict[str, Any]) -> Path:
 def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
     _add_diagnostics(row, report.diagnostics)
     row.losses = len(report.losses)
-    row.causes = [LossCount(group.harm, group.why, group.count) for group in group_losses(report.losses)]
+    row.causes = [LossCount(group.harm, group.why, group.count) for group in report.loss_groups]
     row.hint = report.hint
     row.certificate = report.certificate.passed
     row.ok = report.saved and not row.errors
@@ -177,6 +177,8 @@ def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
         row.problem = f"the certificate failed: {failed}"
     elif row.errors:
         row.problem = _worst(report.diagnostics)
+    elif report.refusals:
+        row.problem = report.refusals[0]
 
 
 def markdown(rows: list[FolderRow], title: str) -> str:
@@ -206,7 +208,13 @@ def markdown(rows: list[FolderRow], title: str) -> str:
 
 _QUOTED = re.compile(r"'[^']*'")
 """Names and values in reasons, which differ from node to node."""
-_HARMS = ("Missing physics", "Different physics", "Missing names and appearance", "Not selected")
+_HARMS = (
+    "Refused by the reader",
+    "Missing physics",
+    "Different physics",
+    "Missing names and appearance",
+    "Not selected",
+)
 """The headings of losses, in the order of `LossGroup.harm`."""
 
 

@@ -69,7 +69,8 @@ class FormatFates(NativeFates):
         if id(item) not in self.written.counterparts:
             return self._missing_shape(item, field) if isinstance(item, Shape) else self._lost(item)
         if not field:
-            return EXACT
+            changed = self._changed_effect(item, "")
+            return Verdict(Fate.APPROXIMATED, changed) if changed else EXACT
         if kept := self.kept.get((id(item), field)):
             return Verdict(Fate.KEPT, kept)
         match item:
@@ -375,6 +376,8 @@ class FormatFates(NativeFates):
             return self._lost(joint, harmless=not stated)
         if not stated:
             return Verdict(Fate.EXACT, harmless=True)
+        if changed := self._changed_effect(joint, f"drives/{part}"):
+            return Verdict(Fate.APPROXIMATED, changed)
         if part in STOPS:
             return self._stop(joint, part)
         if self.capabilities.has_initial_state and not _is_effective(joint, part):

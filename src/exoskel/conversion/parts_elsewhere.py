@@ -84,8 +84,10 @@ class PartsElsewhere:
 
 
 def _generated_verdict(item: Joint | Body, field_verdict: FieldVerdict) -> Verdict:
-    """The verdict on a part that was generated to express a motor or a loop of a joint, or the skin of a body."""
-    if isinstance(item, Body):
+    """The verdict on a part generated to express a motor or loop of a joint, or the skin or mass of a body."""
+    if isinstance(item, Body) and item.soft is None:
+        found, owner = field_verdict(item, "inertia"), f"the mass of body '{item.name}'"
+    elif isinstance(item, Body):
         found, owner = field_verdict(item, "soft"), f"the soft skin of body '{item.name}'"
     else:
         field = "drives" if item.drives else "loop" if item.loop else "actuator"

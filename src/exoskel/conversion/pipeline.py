@@ -348,7 +348,14 @@ class Conversion(Struct, frozen=True):
             has_inexact_masses=self.target == "pyode" and bool(written.output.losses),
             companions=written.output.companions,
             unselected=find_unselected(self.scene, selected),
+            refusals=_refusals(written.output),
         )
+
+
+def _refusals(output: OutputContext) -> list[str]:
+    """Why the target reader refuses the document, each reason once."""
+    refused = [*output.rejected, *(loss for loss in output.losses if loss.is_refused)]
+    return list(dict.fromkeys(loss.reason for loss in refused))
 
 
 def _model_count(scene: Scene) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -61,6 +62,8 @@ class Report(Struct):
     """Some masses are not supported by the target; the nearest ones are in the output."""
     unselected: Unselected = Unselected()
     """The worlds and models that were not selected."""
+    refusals: list[str] = field(default_factory=list)
+    """Why the target reader refuses the output, each reason once; empty if it reads it."""
 
     @property
     def nodes(self) -> int:
@@ -77,6 +80,11 @@ class Report(Struct):
         return [item for item in self.items if item.loss]
 
     @property
+    def loss_groups(self) -> list[LossGroup]:
+        """The losses by cause, the most harmful first."""
+        return group_losses(self.losses, self.refusals)
+
+    @property
     def without_effect(self) -> int:
         """The number of nodes that were dropped or approximated without a loss."""
         return sum(item.fate in LOSSES and not item.loss for item in self.items)
@@ -87,7 +95,7 @@ class Report(Struct):
 
     def _repr_html_(self) -> str:
         rows = [(fate, str(count)) for fate, count in self.fates.items()]
-        lost = [(g.fate.value, g.why, str(g.count)) for g in group_losses(self.losses)]
+        lost = [(g.fate.value, g.why, str(g.count)) for g in self.loss_groups]
         lost += [("dropped", "without effect", str(self.without_effect))] if self.without_effect else []
         losses = html_table("", ("loss", "reason", "nodes"), lost) if lost else ""
         return html_table("", ("fate", "nodes"), rows) + losses + self.certificate._repr_html_()
@@ -100,6 +108,7 @@ class Report(Struct):
             "formats": list(self.formats),
             "nodes": self.nodes,
             "fates": self.fates,
+            "refusals": self.refusals,
             "losses": len(self.losses),
             "not_selected": {"worlds": list(self.unselected.worlds), "models": list(self.unselected.models)},
             "items": [
@@ -139,6 +148,8 @@ class LossGroup(Struct):
     why: str
     affects_motion: bool
     unselected: UnselectedPart
+    is_refused: bool
+    """The target reader refuses the output because of it."""
     nodes: list[LostNode]
 
     @property
@@ -148,14 +159,21 @@ class LossGroup(Struct):
 
     @property
     def harm(self) -> int:
-        """The place in a list of losses: missing physics, other physics, missing names and appearance, no choice."""
+        """The place in a list of losses: what the reader refuses, missing physics, other physics, missing names and
+        appearance, not selected.
+        """
+        if self.is_refused:
+            return 0
         if self.unselected:
-            return 3
-        return 2 if not self.affects_motion else 0 if self.fate is Fate.DROPPED else 1
+            return 4
+        return 3 if not self.affects_motion else 1 if self.fate is Fate.DROPPED else 2
 
 
-def group_losses(losses: list[NodeFate]) -> list[LossGroup]:
-    """The lost nodes by cause, the most harmful first; the content of a dropped node is counted with it."""
+def group_losses(losses: list[NodeFate], refusals: Sequence[str] = ()) -> list[LossGroup]:
+    """The lost nodes by cause, the most harmful first; the content of a dropped node is counted with it.
+
+    `refusals` are the reasons why the target reader refuses the output.
+    """
     groups: dict[tuple[Fate, str, bool, UnselectedPart], LossGroup] = {}
     around: list[LostNode] = []
     """The lost nodes that the current node may be inside of, outermost first."""
@@ -168,7 +186,9 @@ def group_losses(losses: list[NodeFate]) -> list[LossGroup]:
             continue
         key = (item.fate, item.why, item.affects_motion, item.unselected)
         node = LostNode(item)
-        groups.setdefault(key, LossGroup(*key, [])).nodes.append(node)
+        if key not in groups:
+            groups[key] = LossGroup(*key, any(why in item.why for why in refusals), [])
+        groups[key].nodes.append(node)
         around.append(node)
     return sorted(groups.values(), key=lambda group: group.harm)
 

@@ -93,8 +93,8 @@ class Loss(Struct, frozen=True):
 
     `code` is the code in the catalogue of the format, `text` the reason, for people.  `fields` are the fields of the
     item that it concerns; for a joint these may also be fields of its degrees of freedom.  No fields: the item as
-    a whole.  `changes_effect`: the values of the fields are written, but act differently.
-    `is_dropped`: nothing of the fields is written.
+    a whole.  `changes_effect`: the values of the fields are written, but act differently; an empty field is the item.
+    `is_dropped`: nothing of the fields is written.  `is_refused`: the target reader refuses the document because of it.
     """
 
     item: Item
@@ -103,6 +103,7 @@ class Loss(Struct, frozen=True):
     fields: tuple[str, ...]
     changes_effect: bool = False
     is_dropped: bool = False
+    is_refused: bool = False
 
     @property
     def reason(self) -> str:
@@ -116,11 +117,12 @@ def loss(
     *fields: str,
     changes_effect: bool = False,
     is_dropped: bool = False,
+    is_refused: bool = False,
     **details: object,
 ) -> Loss:
     """The loss of an item, or of some fields of it, with the filled-in message of a catalogue."""
     shown = {name: format_detail(value) for name, value in details.items()}
-    return Loss(item, message.code, message.text.format(**shown), fields, changes_effect, is_dropped)
+    return Loss(item, message.code, message.text.format(**shown), fields, changes_effect, is_dropped, is_refused)
 
 
 def with_owners(losses: Iterable[Loss], owner: Callable[[Item], Item | None]) -> list[Loss]:
@@ -240,11 +242,20 @@ class OutputContext:
         *fields: str,
         changes_effect: bool = False,
         is_dropped: bool = False,
+        is_refused: bool = False,
         **details: object,
     ) -> None:
         """Record that an item, or some fields of it, cannot be written as it is."""
         self.losses.append(
-            loss(item, message, *fields, changes_effect=changes_effect, is_dropped=is_dropped, **details)
+            loss(
+                item,
+                message,
+                *fields,
+                changes_effect=changes_effect,
+                is_dropped=is_dropped,
+                is_refused=is_refused,
+                **details,
+            )
         )
 
     @property

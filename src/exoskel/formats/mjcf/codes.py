@@ -329,11 +329,6 @@ _APPROXIMATED = (
             "DART's MJCF reader ignores moments of inertia: every body gets 1 kg·m²",
             "convert to SDF with --for dart",
         ),
-        warning(
-            "MJ507.shapeless",
-            "DART's MJCF reader ignores the mass of a body without shapes: it gets 1 kg at its origin",
-            "add a visual shape, or convert to SDF with --for dart",
-        ),
     ),
     Topic(
         "MJ508",
@@ -360,13 +355,14 @@ _APPROXIMATED = (
     Topic(
         "MJ511",
         "What DART refuses",
-        "DART's MJCF reader refuses a file with a body that has more than three joints. It crashes on sites of the "
-        "world, which angular motors on the world need: these are not written.",
+        "DART's MJCF reader refuses a file with a body that has more than three joints, or with welded sites. It "
+        "crashes on sites of the world, which angular motors on the world need: these are not written.",
         warning(
             "MJ511",
             "DART's MJCF reader refuses the file: the joint is written as more than three MuJoCo joints",
             "convert to SDF with --for dart",
         ),
+        warning("MJ511.sites", "DART's MJCF reader refuses the file: an equality constraint welds two sites"),
         warning(
             "MJ511.site",
             "DART's MJCF reader crashes on sites of the world: the motor is not written",
@@ -387,9 +383,13 @@ _APPROXIMATED = (
         ),
         warning("MJ513.ellipsoid", "Isaac Sim's MJCF reader has no ellipsoids: the shape is written as a mesh"),
         warning(
-            "MJ513.slides",
-            "DART's MJCF reader ignores the axes of three slide joints of a body: it moves along x, y and z",
-            "convert to SDF with --for dart",
+            "MJ513.limits",
+            "DART's MJCF reader does not enforce limits of joints",
+            "call setLimitEnforcement(True) on each joint in the program",
+        ),
+        warning(
+            "MJ513.trees",
+            "DART's MJCF reader makes a skeleton of each tree of bodies: those of the model collide with each other",
         ),
         warning("MJ513.plane", "DART's MJCF reader replaces the plane by a box of limited size"),
     ),

@@ -15,8 +15,9 @@ from exoskel.formats.interface import SourceCopy, WriterCapabilities, item_field
 from exoskel.formats.mjcf.added_elements import insert_added
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.copy_comparison import count_differences
+from exoskel.formats.mjcf.dart_losses import adapt_document, needs_site_of_world
 from exoskel.formats.mjcf.force_comparison import compare_forces
-from exoskel.formats.mjcf.losses import losses, needs_site_of_world, projection_losses, target_losses
+from exoskel.formats.mjcf.losses import losses, projection_losses, target_losses
 from exoskel.formats.mjcf.materials import paint_geoms
 from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
 from exoskel.formats.mjcf.model.actuation import add_servo
@@ -35,7 +36,6 @@ from exoskel.formats.mjcf.names import (
 )
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
-from exoskel.formats.mjcf.reader_losses import enlarge_planes, name_world_in_welds, shapeless_losses
 from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
@@ -92,9 +92,7 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
     output.losses += target_losses(world, output.target, INTEGRATORS.get(output.target))
     document = FileWriter(world, output, limits).document()
     if output.target == "dart":
-        enlarge_planes(document)
-        name_world_in_welds(document)
-        output.losses += shapeless_losses(document, world)
+        adapt_document(document)
     return document
 
 

@@ -13,10 +13,11 @@ from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.source.document import Document
 from exoskel.source.output_context import Target
 
-_PROGRAMS: dict[Target, str] = {"newton": "Newton", "isaac": "Isaac Sim"}
+_PROGRAMS: dict[Target, str] = {"newton": "Newton", "isaac": "Isaac Sim", "dart": "DART"}
 _ATTRIBUTES: dict[Target, dict[tuple[str, str], str]] = {
     "newton": {("option", "gravity"): "gravity, and uses -9.81 m/s² along z"},
     "isaac": {},
+    "dart": {},
 }
 """Attributes that are ignored, with words for them."""
 _ELEMENTS: dict[Target, dict[str, str]] = {
@@ -30,6 +31,19 @@ _ELEMENTS: dict[Target, dict[str, str]] = {
         "pair": "contact pairs",
         "flex": "deformable bodies",
         "flexcomp": "deformable bodies",
+    },
+    "dart": {
+        "keyframe": "keyframes",
+        "sensor": "sensors",
+        "camera": "cameras",
+        "light": "lights",
+        "skin": "skins",
+        "contact": "contact pairs",
+        "tendon": "tendons",
+        "actuator": "actuators",
+        "equality": "equality constraints, but for welds of bodies",
+        "texture": "textures",
+        "material": "materials of shapes",
     },
 }
 """Elements that are ignored with all that they contain."""

@@ -8,6 +8,7 @@ from math import inf, isfinite
 import numpy as np
 
 from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.dart_losses import dart_losses
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.joints import UNLIMITED_RANGE, has_force_motor, joint_chain, motors_of_chain
 from exoskel.formats.mjcf.model.soft_bodies import BodySkin
@@ -79,8 +80,6 @@ def projection_losses(world: World, target: Target) -> Iterator[Loss]:
 
 _OTHER_SOLVERS: dict[Target, str] = {"newton": "Newton", "dart": "DART", "isaac": "Isaac Sim"}
 """Programs that ignore the integrator of a file."""
-_MAX_DART_JOINTS = 3
-"""The number of MuJoCo joints of a body from which DART's reader creates one of its own."""
 
 
 def target_losses(world: World, target: Target, integrator: str | None) -> Iterator[Loss]:
@@ -92,19 +91,8 @@ def target_losses(world: World, target: Target, integrator: str | None) -> Itera
     if target in _OTHER_SOLVERS:
         program = _OTHER_SOLVERS[target]
         yield loss(world, CATALOGUE["MJ508.solver"], "time_step", changes_effect=True, program=program)
-    for model in world.models if target == "dart" else ():
-        for body in model.bodies:
-            yield loss(body, CATALOGUE["MJ507.dart"], "moment", "products", changes_effect=True)
-        for joint in model.joints if not model.static else ():
-            if not joint.loop and len(joint_chain(joint)) > _MAX_DART_JOINTS:
-                yield loss(joint, CATALOGUE["MJ511"], "kind", changes_effect=True)
-            if needs_site_of_world(joint) and joint.drives:
-                yield loss(joint, CATALOGUE["MJ511.site"], "kind", "drives", is_dropped=True)
-
-
-def needs_site_of_world(joint: Joint) -> bool:
-    """Whether the motor of a joint acts between a site of its child and one of the world."""
-    return joint.kind == "amotor" and joint.parent is None
+    if target == "dart":
+        yield from dart_losses(world)
 
 
 def moving(model: Model) -> set[int]:

@@ -38,6 +38,8 @@ NameTable = Mapping[Kind, Mapping[str, str]]
 """Qualified names by the names in a file, or the reverse, for each kind."""
 GENERATED = "exoskel_"
 """The first part of the names of elements that are written for other programs and are not part of the scene."""
+INERTIA = f"{GENERATED}inertia_"
+"""How the names of shapes start that bodies without shapes have for DART."""
 KEY, OTHER_KEY = "initial", f"{GENERATED}initial"
 """The name of the keyframe of the initial state, and that if the scene has a keyframe of this name."""
 _TABLE = f"{GENERATED}names_"

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from exoskel.formats.mjcf.model.actuation import SERVO
 from exoskel.formats.mjcf.model.joints import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
 from exoskel.formats.mjcf.model.soft_bodies import edge_name, point_name
-from exoskel.formats.mjcf.names import split_path
+from exoskel.formats.mjcf.names import INERTIA, split_path
 from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.json_codec import CodecError, decode_field, decode_json
@@ -113,6 +113,12 @@ def find_generated_parts(compiled: Compiled) -> GeneratedParts:
     return found
 
 
+def is_inertia_shape(compiled: Compiled, number: int) -> bool:
+    """Whether a geom is one that a body without shapes has in a document for DART."""
+    collides = compiled.model.geom_contype[number] or compiled.model.geom_conaffinity[number]
+    return not collides and compiled.geoms.name(number).startswith(INERTIA)
+
+
 def generated_nodes(compiled: Compiled, generated: GeneratedParts, owners: Mapping[int, int]) -> dict[int, int]:
     """The elements of generated parts, each with the element of the joint that it belongs to.
 
@@ -134,6 +140,9 @@ def generated_nodes(compiled: Compiled, generated: GeneratedParts, owners: Mappi
         sites = [compiled.sites.numbers.get(f"{name}{_AMOTOR}{end}") for end in ("site", "reference")]
         found |= {compiled.sites.node(site): own for site in sites if site is not None}
         found |= {compiled.actuators.node(number): own for number in actuators[1:]}
+    geoms = [number for number in compiled.geoms.names if is_inertia_shape(compiled, number)]
+    bodies = compiled.model.geom_bodyid
+    found |= {compiled.geoms.node(number): compiled.bodies.node(int(bodies[number])) for number in geoms}
     for body, skin in generated.skin_parts.items():
         own = compiled.bodies.node(body)
         found |= {compiled.bodies.node(point): own for point in skin.points}

@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.reader.compiled import Compiled
 from exoskel.formats.mjcf.reader.generated_parts import (
     GeneratedParts,
     common_model,
+    is_inertia_shape,
     joint_name,
     numbered_joint,
     servo_frame,
@@ -309,6 +310,8 @@ class MjcfModelReader:
             name = self.compiled.geoms.name(geom)
             if name.rpartition("/")[0] in slabs:
                 continue  # the whole mesh is written with its slabs
+            if is_inertia_shape(self.compiled, geom):
+                continue
             shape = self.shapes.shape(geom)
             if shape is None:
                 continue
