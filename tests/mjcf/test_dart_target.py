@@ -101,17 +101,19 @@ def test_no_moment_of_inertia_is_exact_for_dart(static: bool) -> None:
 
 
 @pytest.mark.parametrize("with_shape", [False, True])
-def test_the_mass_of_a_body_without_shapes_is_not_exact_for_dart(with_shape: bool) -> None:
+def test_the_mass_of_a_body_without_shapes_is_exact_for_dart(with_shape: bool) -> None:
+    """DART ignores it: such a body gets an invisible shape."""
     out = World()
     model = out.add_model("m")
     shapes = [Ellipsoid((1, 2, 3))] if with_shape else []
     model.add_body(
         "b", joint="free", mass=2.0, com=(0.1, 0.0, 0.0), moment=(1.0, 1.1, 1.2, 0.0, 0.0, 0.0), shapes=shapes
     )
-    for target, fate in (("mujoco4", Fate.EXACT), ("dart", Fate.EXACT if with_shape else Fate.APPROXIMATED)):
+    for target in ("mujoco4", "dart"):
         report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
         found = {item.fate for item in report.items if item.path.endswith(("inertia/mass", "inertia/offset"))}
-        assert found == {fate}, target
+        assert found == {Fate.EXACT}, target
+        assert (b"exoskel_inertia" in report.data) == (target == "dart" and not with_shape)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -120,4 +122,4 @@ def test_the_axes_of_three_slides_are_not_exact_for_dart(turned: bool) -> None:
     out.models[0].joint("b_joint").pose = Pose((0.0, 0.0, 0.0), Euler((0.0, 0.0, 0.5 if turned else 0.0)))
     for target, is_lost in (("newton", False), ("dart", turned)):
         report = exoskel.convert(Scene(worlds=[out]), to="mjcf", target=target)
-        assert any("three slide joints" in item.why for item in report.losses) == is_lost, target
+        assert any("the axes of three slides" in item.why for item in report.losses) == is_lost, target

@@ -182,11 +182,22 @@ def test_velocities_are_of_the_centre_of_mass_in_the_body_frame() -> None:
     world = World("w")
     turned = Pose((1.0, 0.0, 0.0), AxisAngle((0.0, 0.0, 1.0), pi / 2))
     body = world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
-    body.state = BodyState(linear_velocity=(0.0, 0.0, 1.0), angular_velocity=(1.0, 0.0, 0.0))
+    world.models[0].joints[0].velocities = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # about the world's x, and upwards
     made = prim(written_world(world)[0], "w", "m", "a")
     # The centre of mass is 1 m along the world's y, so the rotation about x adds 1 m/s upwards.
     assert np.allclose(value(made, "physics:velocity"), (0.0, 0.0, 2.0))
     assert np.allclose(value(made, "physics:angularVelocity"), (0.0, -degrees(1.0), 0.0))
+
+
+def test_a_floating_body_has_the_velocity_of_its_joint() -> None:
+    """Engines start from the joint.  What the body states besides is a loss."""
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    body.state = BodyState(linear_velocity=(0.0, 0.0, 1.0))
+    assert not any("elocity" in name for name in prim(written_world(world)[0], "w", "m", "a").properties)
+    report = exoskel.convert(exoskel.Scene(worlds=[world]), None, to="usd")
+    assert report.certificate.passed
+    assert any("linear velocity cannot be expressed" in item.why for item in report.losses)
 
 
 def test_gravity_sleep_and_markers_are_written() -> None:
