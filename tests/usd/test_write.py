@@ -181,7 +181,7 @@ def test_double_precision_is_not_clipped() -> None:
 def test_velocities_are_of_the_centre_of_mass_in_the_body_frame() -> None:
     world = World("w")
     turned = Pose((1.0, 0.0, 0.0), AxisAngle((0.0, 0.0, 1.0), pi / 2))
-    body = world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
+    world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
     world.models[0].joints[0].velocities = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0)  # about the world's x, and upwards
     made = prim(written_world(world)[0], "w", "m", "a")
     # The centre of mass is 1 m along the world's y, so the rotation about x adds 1 m/s upwards.

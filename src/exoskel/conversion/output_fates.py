@@ -27,7 +27,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Scene, World
-from exoskel.source.output_context import Loss
+from exoskel.source.losses import Loss
 
 EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)

@@ -37,8 +37,9 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import confinement
+from exoskel.source.losses import with_owners
 from exoskel.source.numbers import GivenNumbers
-from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target, with_owners
+from exoskel.source.output_context import MeshReferences, OutputContext, PlannedFiles, Target
 from exoskel.source.source_elements import SourceElements
 
 

@@ -32,8 +32,9 @@ from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_beside, lower_first
+from exoskel.source.losses import loss
 from exoskel.source.markup import Markup, format_number, serialize
-from exoskel.source.output_context import OutputContext, loss
+from exoskel.source.output_context import OutputContext
 from exoskel.source.well_formedness import MalformedError
 
 _STATE, _SRDF = ".state.json", ".srdf"

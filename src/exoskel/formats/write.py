@@ -33,10 +33,11 @@ from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import Limits
+from exoskel.source.losses import with_owners
 from exoskel.source.markup import Markup, UnwritableError, serialize
 from exoskel.source.native_reading import NativeReading
 from exoskel.source.numbers import round_markup
-from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target, with_owners
+from exoskel.source.output_context import ComposedFile, MeshPaths, OutputContext, Target
 
 _OWN_LIMITS = Limits(depth=1000)
 """For documents that were written here, from a scene that passed the limits."""

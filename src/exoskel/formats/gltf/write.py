@@ -36,11 +36,12 @@ from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import garbage_collection_paused
+from exoskel.source.losses import Loss
 from exoskel.source.markup import UnwritableError
 from exoskel.source.mesh_parsing import srgb_to_linear
 from exoskel.source.mesh_textures import TexturedMeshFiles
 from exoskel.source.numbers import round_computed, round_vector
-from exoskel.source.output_context import Loss, OutputContext
+from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surface, Surfaces, unit_geometry
 from exoskel.source.texture_coordinates import with_texture_coordinates
 from exoskel.source.textures import ImageError

@@ -25,7 +25,7 @@ from exoskel.scene.model import Model
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Capsule, Material, Plane, Shape
 from exoskel.scene.world import World
-from exoskel.source.output_context import Loss, loss
+from exoskel.source.losses import Loss, loss
 
 # --- the document --------------------------------------------------------------------------------------
 

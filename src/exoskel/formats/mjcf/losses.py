@@ -19,7 +19,8 @@ from exoskel.scene.joint import DOF_DYNAMICS, UNLIMITED, Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
 from exoskel.scene.world import World
-from exoskel.source.output_context import Loss, Target, loss
+from exoskel.source.losses import Loss, loss
+from exoskel.source.output_context import Target
 
 
 def losses(world: World) -> list[Loss]:

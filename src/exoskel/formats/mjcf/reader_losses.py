@@ -12,7 +12,8 @@ from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.shape import Ellipsoid
 from exoskel.scene.world import World
-from exoskel.source.output_context import Loss, Target, loss
+from exoskel.source.losses import Loss, loss
+from exoskel.source.output_context import Target
 
 ASSUMED_GRAVITY = (0.0, 0.0, -9.81)
 """The gravity that DART and Newton assume, in m/s²."""

@@ -48,8 +48,9 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
+from exoskel.source.losses import loss, with_owners
 from exoskel.source.markup import Markup, format_number, format_numbers
-from exoskel.source.output_context import OutputContext, loss, with_owners
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import inverse
 
 _FREE = frozenset({"free", "amotor"})

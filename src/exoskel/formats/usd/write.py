@@ -37,7 +37,8 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.soft_skin import has_surface
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
-from exoskel.source.output_context import OutputContext, with_owners
+from exoskel.source.losses import with_owners
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 from exoskel.version import __version__
 

@@ -17,8 +17,9 @@ from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Vector, vector_from_array
+from exoskel.source.losses import loss
 from exoskel.source.markup import Markup, UnwritableError, format_number
-from exoskel.source.output_context import OutputContext, loss
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array, lengths, unit, without_noise
 
 NATIVE: dict[str, str] = {"euler": "ball", **{kind: type for type, kind in JOINT_KINDS.items()}}
