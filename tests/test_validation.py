@@ -220,7 +220,7 @@ EDITS: list[tuple[Callable[[Scene], Any], str]] = [
      "the name of marker '3' is 3: expected a text"),
     (unchecked(lambda scene: setattr(scene.world, "name", None)), "the name of world 'None' is None: expected a text"),
     (lambda scene: setattr(first(scene).joints[0].dofs[0], "name", "\ud800"),
-     "the name of dof '\\ud800' is '\\ud800': expected valid characters"),
+     "the name of degree of freedom '\\ud800' is '\\ud800': expected valid characters"),
     (change(A, "name", "a\0"), "the name of body 'a\\u0000' is 'a\\x00': expected valid characters"),
     (lambda scene: scene.world.actuators.append(exoskel.Actuator("\ud800", "s/k")),
      "the actuators.name of world 'w' is '\\ud800': expected valid characters"),

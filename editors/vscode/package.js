@@ -42,7 +42,7 @@ async function main([option, stated]) {
   const text = readFileSync(MANIFEST, "utf8");
   const packaged = withRepository(text, stated ?? origin());
   if (packaged === text) {
-    console.warn("The package names no repository: this clone has no public origin. State one with -- --repository URL.");
+    console.warn("The package states no repository, because this clone has no public origin: add -- --repository URL.");
   }
   writeFileSync(MANIFEST, packaged);
   try {

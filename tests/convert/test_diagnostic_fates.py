@@ -104,6 +104,9 @@ MU = "<surface><friction><ode><mu>.4</mu><mu2>.01</mu2></ode></friction></surfac
 )
 def test_sdformat_values_without_a_scene_field_are_losses(link: str, spot: str, code: str, to: str) -> None:
     found = losses(sdf(link), to)
+    if (spot, to) == ("mu2", "sdf"):  # which is written again
+        assert spot not in found
+        return
     assert spot in found, found
     assert code in found[spot].why
 
@@ -179,7 +182,7 @@ def test_mjcf_values_without_a_scene_field_are_losses(text: str, spots: set[str]
 
 def test_the_forces_of_motors_on_one_joint_add_up() -> None:
     text = actuated('<motor joint="r" ctrlrange="-1 1"/><motor joint="r" ctrlrange="-2 3"/>')
-    joint = exoskel.load(exoskel.convert(text, None, to="usd").data).world.models[0].joints[0]
+    joint = exoskel.load(exoskel.convert(text, None, to="usd", target="isaac").data).world.models[0].joints[0]
     assert joint.dofs[0].force_limits == (-3.0, 4.0)
 
 

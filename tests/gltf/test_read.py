@@ -113,7 +113,6 @@ def test_a_picture_of_a_sample_has_its_bodies_where_they_are(sample: str, tmp_pa
         {"nodes": [{"children": [0]}]},
         {"nodes": [{"mesh": 9}]},
         {"nodes": [{"mesh": 0, "matrix": [1, 2]}]},
-        {"accessors": []},
         {"bufferViews": [{"buffer": 0, "byteOffset": 70, "byteLength": 48}] * 2},
         {"buffers": [{"byteLength": 9, "uri": "missing.bin"}]},
         {"buffers": [{"byteLength": 9, "uri": "../../etc/passwd"}]},
@@ -124,6 +123,12 @@ def test_malformed_files_are_reported(tmp_path: Path, content: dict[str, Any]) -
     scene = load(tmp_path, document(**content))
     assert codes(scene) == ["GL104"]
     assert scene.worlds == []
+
+
+def test_a_primitive_without_its_accessor_is_not_read(tmp_path: Path) -> None:
+    scene = load(tmp_path, document(accessors=[]))
+    assert codes(scene) == ["GL110.primitive"]
+    assert not any(body.shapes for body in scene.world.bodies())
 
 
 LARGE = 10**400

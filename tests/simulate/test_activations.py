@@ -117,7 +117,7 @@ def test_an_integrator_without_a_control_holds_its_activation() -> None:
     ("values", "part"),
     [
         ({"kind": "muscle"}, "is 'muscle'"),
-        ({"kind": "integrator", "time_constant": 0.5}, "has no time constant"),
+        ({"kind": "integrator", "time_constant": 0.5}, "must not have a time constant"),
         ({"time_constant": -1.0}, "negative time constant"),
     ],
 )

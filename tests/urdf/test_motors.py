@@ -355,3 +355,12 @@ def test_a_joint_that_the_robot_lacks_is_reported(element: str) -> None:
     assert "unknown joint 'elbwo'" in found.message and "elbow" in found.hint
     lost = [one for one in exoskel.convert(robot(element), to="mjcf").losses if "elbwo" in one.path]
     assert lost
+
+
+def test_motors_are_certified_without_their_activations() -> None:
+    text = """<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/></body></worldbody>
+    <actuator><general name="a" joint="j" dyntype="filter" dynprm="0.1"/></actuator></mujoco>"""
+    report = exoskel.convert(text, None, to="urdf")
+    assert report.certificate.passed
+    assert [one.kind for one in exoskel.load(report.data).world.actuators] == ["motor"]
+    assert any("its activation is not written" in item.why for item in report.losses)

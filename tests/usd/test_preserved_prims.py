@@ -214,8 +214,9 @@ def test_an_edited_scene_keeps_what_it_does_not_contain(form: str, robot: Path, 
         assert written.GetAttribute(name).Get() == pytest.approx(value) if isinstance(value, float) else value, path
         assert written.GetAttribute(name).HasAuthoredValue(), path
         assert found[path] is Fate.KEPT, path
-    for prim in ("Sky", "Graphs/Drive", "Graphs/Drive/Tick", "robot/base/mount/imu", "robot/rope", "motor"):
+    for prim in ("Sky", "Graphs/Drive", "Graphs/Drive/Tick", "robot/base/mount/imu", "robot/rope"):
         assert found[f"/World/{prim}"] is Fate.KEPT
+    assert found["/World/motor"] is Fate.EXACT
     assert found["/@customLayerData"] is Fate.KEPT and stage.GetTimeCodesPerSecond() == 24
 
 

@@ -24,11 +24,11 @@ _NAMED = (*LISTED, "actuators")
 """Fields of a world that list objects by name, which have fates of their own."""
 _WITHOUT_MOTION = frozenset({"name", "color", "material", "cameras", "lights"})
 
-Place = tuple[object, ...]
+ScenePlace = tuple[object, ...]
 """Where an item is in a scene, by names: passes before writing copy items, and add others."""
 
 
-class _Edit(NamedTuple):
+class _FieldEdit(NamedTuple):
     """An edited field, or parts of it; without a field, the whole item is new."""
 
     item: Item
@@ -93,7 +93,7 @@ class EditedFateRecorder(FateRecorder):
         inside = range(item.node, self.outline.ends[item.node])
         return any(one.loss and one.node in inside and not one.file and one.why == verdict.why for one in found)
 
-    def _edit_fate(self, edit: _Edit, place: Place, verdict: Verdict) -> NodeFate:
+    def _edit_fate(self, edit: _FieldEdit, place: ScenePlace, verdict: Verdict) -> NodeFate:
         item, field = edit.item, "/".join((edit.field, *edit.parts)) if edit.parts else edit.field
         line = self.document.lines([item.node])[0] if item.node >= 0 and item.document == 0 else 0
         names = qualified_name(*map(str, place[1:]))
@@ -103,7 +103,7 @@ class EditedFateRecorder(FateRecorder):
         return NodeFate(line, path, verdict.fate, verdict.why, loss=True, affects_motion=affects_motion)
 
 
-def _places(scene: Scene) -> Iterator[tuple[Item, Place]]:
+def _places(scene: Scene) -> Iterator[tuple[Item, ScenePlace]]:
     for number, world in enumerate(scene.worlds):
         yield world, (number, world.name)
         for model in world.models:
@@ -120,14 +120,14 @@ def _places(scene: Scene) -> Iterator[tuple[Item, Place]]:
 # --- edits ---------------------------------------------------------------------------------------------
 
 
-def _edits(changes: Changes) -> Iterator[_Edit]:
+def _edits(changes: Changes) -> Iterator[_FieldEdit]:
     for source, item in changes.edited:
         for field in changed_fields(source, item):
             parts = _changed_parts(source, item, field)
             if parts is not None:
-                yield _Edit(item, field, parts)
+                yield _FieldEdit(item, field, parts)
     for added in changes.added:
-        yield from (_Edit(item) for item in _with_content(added.item))
+        yield from (_FieldEdit(item) for item in _with_content(added.item))
 
 
 def _with_content(item: Item) -> Iterator[Item]:

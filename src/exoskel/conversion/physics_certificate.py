@@ -264,7 +264,12 @@ class _WorldCertificate:
 
     @cached_property
     def _written(self) -> World:
-        """The known world without actuators and tendons whose loss is reported."""
+        """The known world without actuators and tendons whose loss is reported.
+
+        In formats with motors only, it has been lowered to these before; their losses are those of other values.
+        """
+        if self.has_only_motors:
+            return self.known
         losses = [one for one in self.dropped if one.item is self.world]
         lost = {part for loss in losses for part in loss.fields}
         actuators = [one for one in self.known.actuators if actuator_part(one.name) not in lost]

@@ -33,7 +33,7 @@ _DEFAULTS: dict[type[Item], dict[str, Any]] = {
 _DOF = re.compile(r"dofs\[(\d+)\]\.(\w+)")
 
 
-class Repair(Struct, frozen=True):
+class RepairedItem(Struct, frozen=True):
     """A problem of a scene, and what became of the value: the second half of a sentence."""
 
     problem: Problem
@@ -50,9 +50,9 @@ class Repair(Struct, frozen=True):
         return str(self.problem.details.get("expected", "a valid value"))
 
 
-def repair(world: World) -> list[Repair] | None:
+def repair(world: World) -> list[RepairedItem] | None:
     """Repair a world; returns what was invalid, or None if something remains invalid."""
-    done: list[Repair] = []
+    done: list[RepairedItem] = []
     for _ in range(_MOST_ROUNDS):
         problems = list(_errors(world))
         if not problems:
@@ -63,7 +63,7 @@ def repair(world: World) -> list[Repair] | None:
             if not outcome:
                 return None
             if all(one.problem.message != problem.message for one in done):
-                done.append(Repair(problem, outcome))
+                done.append(RepairedItem(problem, outcome))
     return None if any(_errors(world)) else done
 
 

@@ -1,12 +1,11 @@
 """Files that a program passes as bytes, such as the assets of a `mujoco.MjSpec`.
 
 Their content is in a temporary folder until the process ends, so that they are read like other files.  Documents that
-refer to them get copies: nobody else would find them.
+refer to them get copies, because other programs could not find them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
 import re
@@ -61,6 +60,8 @@ def _folder() -> TemporaryFolder:
 
 def _stored(name: str, content: bytes) -> Path:
     """A file with this content, which is stored once, in a folder of its own so that it keeps its name."""
+    import hashlib  # it is slow to load
+
     folder = _folder().path.resolve() / hashlib.blake2b(content, digest_size=16).hexdigest()
     stem, extension = os.path.splitext(_UNUSUAL.sub("_", posixpath.basename(name.replace("\\", "/"))))
     path = folder / f"{stem[:_LONGEST_NAME].strip('. ') or 'file'}{extension[:_LONGEST_NAME]}"

@@ -246,7 +246,7 @@ class _GltfReader:
         default = self.file.header.get("scene", 0)
         if "scene" in self.file.header and not (type(default) is int and 0 <= default < len(scenes)):
             count = pluralize(len(scenes), "scene", "scenes")
-            self.report("GL110.scene", 0, attribute="scene", number=default, count=count)
+            self.report("GL110.scene", 0, attribute="scene", number=str(default), count=count)
         for number, node in enumerate(self.nodes):
             matrix = node.get("matrix")
             if isinstance(matrix, list) and are_numbers(matrix, 16) and tuple(map(float, matrix[3::4])) != _LAST_ROW:

@@ -35,7 +35,7 @@ def expanded_keyframes(
     """The lists of numbers in keyframes with those of new joints and actuators, by element and attribute.
 
     `base` was read from the document; `position` is the element before which a new one is inserted.  The numbers of
-    `removed` elements are left out.
+    `removed` elements have no columns.
     """
     keys = [node for node, tag in enumerate(document.outline.tags) if tag == "key"]
     stated = {name for node in keys for name in document.attributes(node)} & {*_LISTS}

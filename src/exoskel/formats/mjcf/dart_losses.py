@@ -188,12 +188,15 @@ _DOFS: dict[str, str] = {
 
 
 def _of_joint(world: World, joint: Joint) -> Iterator[Loss]:
+    needs_site = needs_site_of_world(joint) and bool(joint.drives)
+    if needs_site:
+        yield loss(joint, CATALOGUE["MJ511.site"], "kind", "drives", *_DRIVES, is_dropped=True)
     if joint.loop and _is_constraint(joint):
         if joint.kind not in ("free", "amotor") and (joint.kind != "weld" or joint.parent is None):
             yield _ignored(joint, "joints that close loops, but for welds of two bodies", *_WHOLE_JOINT)
         return
     for what, fields, applies in _JOINTS:
-        if applies(joint):
+        if applies(joint) and not (needs_site and fields == _DRIVES):
             yield _ignored(joint, what, *fields)
     stated: dict[str, list[str]] = {}
     for field, words in _DOFS.items():
@@ -209,8 +212,6 @@ def _of_joint(world: World, joint: Joint) -> Iterator[Loss]:
         yield _ignored(joint, "that connected bodies collide", "collide_connected")
     if not joint.loop and len(joint_chain(joint)) > _MAX_JOINTS:
         yield loss(joint, CATALOGUE["MJ511"], "kind", changes_effect=True, is_refused=True)
-    if needs_site_of_world(joint) and joint.drives:
-        yield loss(joint, CATALOGUE["MJ511.site"], "kind", "drives", is_dropped=True)
 
 
 def _is_constraint(joint: Joint) -> bool:

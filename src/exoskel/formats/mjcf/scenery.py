@@ -90,7 +90,7 @@ def remove_range(root: MjcfElement) -> None:
 
 
 def without_generated_range(sections: Sequence[Fragment]) -> list[Fragment]:
-    """The sections of a document without those that `add_scenery` has written and nobody has changed."""
+    """The sections of a document without those that `add_scenery` has written and that are unchanged."""
     texts = [text.attributes for section in sections if section.tag == "custom" for text in section.children]
     data = [text.get("data", "").split() for text in texts if text.get("name") == VIEW_TEXT]
     return [section for section in sections if not (data and _range_numbers(section) in (data[0][:-1], data[0][-1:]))]

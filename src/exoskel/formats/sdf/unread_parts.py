@@ -131,7 +131,7 @@ class _PartFinder:
 
 
 def _may_be_added(row: Element, inherited: SceneField | None) -> bool:
-    """Whether an element only groups others, so that it has no meaning without them."""
+    """Whether an element only groups others, so that it means nothing without them."""
     sets_nothing = inherited is None and row.field in (None, STRUCTURE)
     is_group = not (row.is_leaf or row.opaque or row.item is not None or row.states or row.required)
     return sets_nothing and is_group and not row.required_attributes

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from msgspec import Struct, structs
@@ -20,9 +20,6 @@ from exoskel.scene.cameras_and_keyframes import SceneCamera
 from exoskel.scene.world import World
 from exoskel.simulate.options import whole_number
 from exoskel.spatial import Array
-
-if TYPE_CHECKING:
-    from exoskel.simulate.gym.environments import Core
 
 RENDER_MODES = ("human", "rgb_array", "ansi")
 _MIN_SIDE, _MAX_SIDE = 16, 8192
@@ -40,6 +37,25 @@ class _DrawnWorlds(Protocol):
 
     @property
     def body_poses(self) -> Array: ...
+    @property
+    def dof_names(self) -> Sequence[str]: ...
+
+
+class _DrawnState(Protocol):
+    @property
+    def positions(self) -> Array: ...
+
+
+class _DrawnCore(Protocol):
+    """What pictures and texts show of one environment or of many."""
+
+    world: World
+    seconds: float
+
+    @property
+    def worlds(self) -> _DrawnWorlds: ...
+    @property
+    def now(self) -> _DrawnState: ...
 
 
 class PictureOptions(Struct, frozen=True):
@@ -225,7 +241,7 @@ def _check_display(glfw: Any) -> None:
 class Drawing:
     """Renders worlds in a render mode: as a picture, as a line of text with the coordinates, or not at all."""
 
-    def __init__(self, core: Core, mode: str | None, options: PictureOptions | None) -> None:
+    def __init__(self, core: _DrawnCore, mode: str | None, options: PictureOptions | None) -> None:
         if mode is not None and mode not in RENDER_MODES:
             known = f"{', '.join(RENDER_MODES[:-1])} or {RENDER_MODES[-1]}"
             more = "; gymnasium.make also collects lists of pictures" if mode == "rgb_array_list" else ""
