@@ -122,7 +122,9 @@ def rename(
     """
     output = EditedOutput(file=file, out=out, diff=diff, force=force, json=json)
     scene = read_scene(file, flags)
-    if out is None and registry.by_name(scene.source_info.format).name_references() is not None:
+    source = scene.documents[0] if scene.documents else None
+    has_text = isinstance(source, Document) and output.is_like(source)
+    if has_text and registry.by_name(scene.source_info.format).name_references() is not None:
         rows = _rename_in_text(scene, names, output)
     else:
         rows = [_rename(scene, one) for one in names]

@@ -53,6 +53,13 @@ class EditedOutput(Struct, frozen=True, kw_only=True):
         """Whether the edited document is written to standard output."""
         return self.out == STDIN or (self.file == STDIN and self.out is None and not self.diff)
 
+    def is_like(self, source: Document) -> bool:
+        """Whether the output may have the text of the source: its references to files lead to the same ones."""
+        if self.out is None or self.is_stream:
+            return True
+        here, there = Path(source.location.path).absolute(), Path(self.out).absolute()
+        return (here.parent, here.suffix) == (there.parent, there.suffix)
+
     def print(self, line: str) -> None:
         """Print a line about the edits; standard output may be the document."""
         if self.is_stream:
@@ -87,11 +94,13 @@ def save_edits(scene: Scene, output: EditedOutput) -> None:
 
 
 def save_data(source: Document, data: bytes, output: EditedOutput) -> None:
-    """Write the new content of a document in place, as a diff, or to standard output."""
+    """Write the new content of a document in place, to another file, as a diff, or to standard output."""
     if output.diff:
         show_diff(output.file, source, data)
     elif output.is_stream:
         terminal.write_bytes(data)
+    elif output.out is not None:
+        write_atomically(Path(output.out), data, sources=[Path(source.location.path)])
     elif data != source.data:
         replace_file(output.file, source, data, force=output.force)
 
