@@ -400,3 +400,35 @@ def test_a_removed_subtree_is_removed_from_the_file(tmp_path: Path) -> None:
         tmp_path / "a.skel", WALKER, lambda world: world.remove(f"{world.model('walker').name}/head", subtree=True)
     )
     assert removed and not added
+
+
+@pytest.mark.parametrize("name", ["hand", "hand_joint", "base"])
+def test_references_follow_a_name_that_is_set(name: str) -> None:
+    by_world = edited(lambda world: world.rename(f"arm/{name}", "other"))
+
+    def assign(world: World) -> None:
+        item = next(one for one in (*world.bodies(), *world.joints()) if one.name == name)
+        item.name = "other"
+
+    assert references(edited(assign)) == references(by_world)
+
+
+def test_references_follow_the_name_of_a_model_or_shape_that_is_set() -> None:
+    world = edited(lambda world: setattr(world.models[0], "name", "robot"))
+    assert references(world) == references(edited(lambda world: world.rename("arm", "robot")))
+    world = edited(lambda world: setattr(world.models[0].bodies[0].collisions[1], "name", "globe"))
+    assert len(world.tendons) == 2
+
+
+def test_names_in_other_worlds_stay() -> None:
+    one, other = referring_world(), referring_world()
+    one.models[0].joints[1].name = "wrist"
+    assert "wrist" in references(one)["motor"] and references(other) == references(referring_world())
+
+
+def test_mimics_follow_the_name_of_a_joint_that_is_set() -> None:
+    world = World()
+    world.add(gripper())
+    world.models[0].joint("left_joint").name = "leader"
+    assert world.models[0].joint("right_joint").mimic == Mimic("leader", -1.0)
+    assert exoskel.check(world) == []

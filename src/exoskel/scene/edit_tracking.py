@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from msgspec import Struct
 
@@ -52,6 +52,34 @@ class EditClock:
         waiting, self._readers = list(self._readers), WeakSet()
         for reader in waiting:
             reader.read_scene()
+
+
+class ReferenceOwner(Protocol):
+    """A world: its tendons, actuators and others refer to parts of its models by name."""
+
+    @property
+    def models(self) -> Sequence[object]:
+        """The models whose parts it refers to."""
+
+    def prepare_rename(self, item: Tracked, name: str) -> None:
+        """Update what refers to an item, which may be in another world, before it gets another name."""
+
+    def drop_dangling_references(self) -> None:
+        """Remove what refers to parts that are not in any model."""
+
+
+_OWNERS: WeakValueDictionary[int, ReferenceOwner] = WeakValueDictionary()
+"""All worlds by id.  Items do not know their world, because they may be built before it and may be moved."""
+
+
+def register_owner(owner: ReferenceOwner) -> None:
+    """Tell a world of all new names of items, as long as it exists."""
+    _OWNERS[id(owner)] = owner
+
+
+def reference_owners() -> list[ReferenceOwner]:
+    """All worlds that exist."""
+    return [owner for reference in _OWNERS.valuerefs() if (owner := reference()) is not None]
 
 
 CLOCK = EditClock()
@@ -119,6 +147,9 @@ class Tracked(Struct, repr_omit_defaults=True):
         if not _suspended():
             CLOCK.tick()
             value = check_field(self, name, value)
+            if name == "name" and value != getattr(self, name, value):
+                for owner in reference_owners():
+                    owner.prepare_rename(self, value)
         # A list that replaces another one has to advance the clock too.
         set_field(self, name, TrackedList(value) if type(value) is list else value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field, structs
@@ -196,3 +196,19 @@ def qualified_name(*names: str) -> str:
     if "~" not in joined and joined.count("/") == len(names) - 1:
         return joined
     return "/".join(name.replace("~", "~0").replace("/", "~1") for name in names)
+
+
+def renamed_models(names: Mapping[str, str]) -> Callable[[str], str]:
+    """A function that gives the models in paths new names."""
+    paths = {qualified_name(old): qualified_name(new) for old, new in names.items()}
+
+    def renamed(path: str) -> str:
+        model, slash, rest = path.partition("/")
+        return f"{paths[model]}{slash}{rest}" if model in paths else path
+
+    return renamed
+
+
+def replaced_paths(paths: Mapping[str, str]) -> Callable[[str], str]:
+    """A function that replaces paths, and leaves others as they are."""
+    return lambda path: paths.get(path, path)

@@ -11,14 +11,15 @@ from msgspec import structs
 from exoskel.diagnostics import Catalogue, Collector, Diagnostic, NoSource, Topic, info, warning
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
+from exoskel.scene.edit_tracking import register_owner, set_field
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.equality import Equality
-from exoskel.scene.item import Item, NameIndex, Names, unique_name
-from exoskel.scene.model import Model, register_owner
+from exoskel.scene.item import Item, NameIndex, Names, renamed_models, unique_name
+from exoskel.scene.model import Model
 from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.tendon import Tendon
 from exoskel.scene.validation import find_invalid
-from exoskel.scene.world import Scene, SceneLike, World, as_scene, renamed_models
+from exoskel.scene.world import Scene, SceneLike, World, as_scene
 
 
 def copy_scene(scene: Scene) -> Scene:
@@ -201,7 +202,7 @@ def _add_model(world: World, model: Model, names: Names, scene: Scene, findings:
     renamed = unique_name(model.name, names)
     if renamed != model.name:
         findings.report("MG001", name=model.name, source=_source_name(scene), renamed=renamed)
-        model.name = renamed
+        set_field(model, "name", renamed)  # all paths are mapped together
     names.add(renamed)
     world.models.append(model)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Literal, Protocol, Unpack, overload
-from weakref import WeakValueDictionary
+from typing import Any, Literal, Unpack, overload
 
 from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.display_hooks import html_table
 from exoskel.scene.body import Body
-from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits
+from exoskel.scene.edit_tracking import TrackedList, checks_values, no_edits, reference_owners
 from exoskel.scene.editing import (
     CopiedParts,
     JointOptions,
@@ -33,30 +32,6 @@ _set: Any = Struct.__setattr__
 """Sets a field without advancing the clock of edits."""
 FrameName = Literal["parent", "child", "model", "world"]
 """What a pose can be relative to, besides a body."""
-
-
-class ModelOwner(Protocol):
-    """A world: its tendons, actuators and others refer to parts of its models by name."""
-
-    models: list[Model]
-
-    def prepare_rename(self, item: Body | Joint | Shape) -> None:
-        """Called before a part of one of the models gets another name."""
-
-    def rename_references(self, model: Model, item: Body | Joint | Shape, old: str) -> None:
-        """Replace the old name of a renamed part where something refers to it."""
-
-    def drop_dangling_references(self) -> None:
-        """Remove what refers to parts that are not in any model."""
-
-
-_OWNERS: WeakValueDictionary[int, ModelOwner] = WeakValueDictionary()
-"""All worlds by id.  A model does not know its world, because it may be built before it and may be moved."""
-
-
-def register_owner(owner: ModelOwner) -> None:
-    """Let the models of a world update what refers to their parts, whenever they are edited."""
-    _OWNERS[id(owner)] = owner
 
 
 class ModelIndex:
@@ -331,29 +306,25 @@ class Model(Item):
         `collision_exempt_groups` too.
         """
         found = self._find_member(item)
-        old, owners = found.name, self._owners()
         check_name(kind_name(found), name)
         if isinstance(found, Body) and name != found.name:
             self._require_free("body", self.index.bodies, self.bodies, name)
         elif isinstance(found, Joint) and name != found.name:
             self._require_free("joint", self.index.joints, self.joints, name)
-            for joint in self.joints:
-                if joint.mimic is not None and joint.mimic.joint == found.name:
-                    joint.mimic = structs.replace(joint.mimic, joint=name)
-        for owner in owners:
-            owner.prepare_rename(found)
+            self.rename_mimics(found, name)
         found.name = name
-        for owner in owners:
-            owner.rename_references(self, found, old)
 
-    def _owners(self) -> list[ModelOwner]:
-        """The worlds that contain the model: usually one."""
-        owners = [owner for reference in _OWNERS.valuerefs() if (owner := reference()) is not None]
-        return [owner for owner in owners if any(model is self for model in owner.models)]
+    def rename_mimics(self, joint: Joint, name: str) -> None:
+        """Let joints that mimic a joint of this model refer to its new name."""
+        followers = [one for one in self.joints if one.mimic is not None and one.mimic.joint == joint.name]
+        if followers and any(one is joint for one in self.joints):
+            for one in followers:
+                one.mimic = None if one.mimic is None else structs.replace(one.mimic, joint=name)
 
     def _drop_dangling_references(self) -> None:
-        for owner in self._owners():
-            owner.drop_dangling_references()
+        for owner in reference_owners():
+            if any(model is self for model in owner.models):
+                owner.drop_dangling_references()
 
     def remove(self, item: Body | Joint | Shape | str, *, subtree: bool = False) -> None:
         """Remove a body with its joint, a joint or a shape; a name selects a body or else a joint.

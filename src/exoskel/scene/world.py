@@ -15,7 +15,7 @@ from exoskel.display_hooks import html_table
 from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints, initial_activations
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
-from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, track_lists
+from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, register_owner, track_lists
 from exoskel.scene.editing import ItemType, as_pose, matches_path, relative_rotation, rotate_states
 from exoskel.scene.equality import Equality, EqualityKind, EqualityTargets, equality_targets, known_equalities
 from exoskel.scene.field_checks import ConvertedField, NumberSequence, initially
@@ -27,10 +27,12 @@ from exoskel.scene.item import (
     check_name,
     not_found_message,
     qualified_name,
+    renamed_models,
+    replaced_paths,
     require_index,
 )
 from exoskel.scene.joint import UNLIMITED, Joint
-from exoskel.scene.model import Model, register_owner
+from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.sensor import SceneSensor, SensorKind, SensorTargets, target_kinds
 from exoskel.scene.shape import Shape
@@ -320,8 +322,6 @@ class World(Item, weakref=True):
             if name != old:
                 self._require_free(name)
             found.name = name
-            renamed = renamed_models({old: name})
-            self.map_references(renamed, renamed)
             return
         model.rename(found, name)
         for number, (was, now) in enumerate(zip(before, self._exempt_labels(), strict=True)):
@@ -335,18 +335,31 @@ class World(Item, weakref=True):
                 f"world {self.name!r} match parts of names; change these groups first"
             )
 
-    def prepare_rename(self, item: Body | Joint | Shape) -> None:
-        """Let tendons refer to a shape of a model by its number, before it gets another name."""
-        if isinstance(item, Shape) and self.tendons:
-            parts = TendonParts(self.models)
-            self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
+    def prepare_rename(self, item: Tracked, name: str) -> None:
+        """Let everything that refers to a model, body, joint or shape of this world follow its new name."""
+        if isinstance(item, Joint):
+            for model in self.models:
+                model.rename_mimics(item, name)
+        if not self._has_references or not isinstance(item, Model | Body | Joint | Shape):
+            return
+        if isinstance(item, Shape):
+            if self.tendons and any(one is item for body in self.bodies() for one in body.shapes):
+                parts = TendonParts(self.models)
+                self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
+            return
+        for model in self.models:
+            if item is model:
+                renamed = renamed_models({item.name: name})
+                self.map_references(renamed, renamed)
+            elif any(one is item for one in (model.bodies if isinstance(item, Body) else model.joints)):
+                paths = {qualified_name(model.name, item.name): qualified_name(model.name, name)}
+                bodies, joints = (paths, {}) if isinstance(item, Body) else ({}, paths)
+                self.map_references(replaced_paths(bodies), replaced_paths(joints))
 
-    def rename_references(self, model: Model, item: Body | Joint | Shape, old: str) -> None:
-        """Replace the old name of a body or joint of a model in everything that refers to it."""
-        if not isinstance(item, Shape):
-            paths = {qualified_name(model.name, old): qualified_name(model.name, item.name)}
-            bodies, joints = (paths, {}) if isinstance(item, Body) else ({}, paths)
-            self.map_references(lambda path: bodies.get(path, path), lambda path: joints.get(path, path))
+    @property
+    def _has_references(self) -> bool:
+        lists = (self.cameras, self.lights, self.keyframes, self.actuators, self.tendons, self.sensors, self.equalities)
+        return any(lists)
 
     def map_references(self, body_path: Callable[[str], str], joint_path: Callable[[str], str]) -> None:
         """Replace the paths of bodies and joints in all objects of the world that refer to them."""
@@ -388,9 +401,7 @@ class World(Item, weakref=True):
 
     def drop_dangling_references(self) -> None:
         """Remove what refers to bodies, joints, sites, shapes and tendons that are not in the world."""
-        if not any(
-            (self.cameras, self.lights, self.keyframes, self.actuators, self.tendons, self.sensors, self.equalities)
-        ):
+        if not self._has_references:
             return
         bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
         joints = {path for path, _ in joint_paths(self.models)}
@@ -501,17 +512,6 @@ class World(Item, weakref=True):
             for model in self.models
         ]
         return html_table(repr(self), ("model", "bodies", "joints", "dofs", "mass (kg)", "static"), rows)
-
-
-def renamed_models(names: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that gives the models in paths new names."""
-    paths = {qualified_name(old): qualified_name(new) for old, new in names.items()}
-
-    def renamed(path: str) -> str:
-        model, slash, rest = path.partition("/")
-        return f"{paths[model]}{slash}{rest}" if model in paths else path
-
-    return renamed
 
 
 _KINDS: dict[str, type[Item]] = {"model": Model, "body": Body, "joint": Joint, "shape": Shape, "marker": Marker}
