@@ -316,10 +316,9 @@ class Model(Item):
 
     def rename_mimics(self, joint: Joint, name: str) -> None:
         """Let joints that mimic a joint of this model refer to its new name."""
-        followers = [one for one in self.joints if one.mimic is not None and one.mimic.joint == joint.name]
-        if followers and any(one is joint for one in self.joints):
-            for one in followers:
-                one.mimic = None if one.mimic is None else structs.replace(one.mimic, joint=name)
+        for one in self.joints:
+            if one.mimic is not None and one.mimic.joint == joint.name:
+                one.mimic = structs.replace(one.mimic, joint=name)
 
     def _drop_dangling_references(self) -> None:
         for owner in reference_owners():

@@ -338,12 +338,12 @@ class World(Item, weakref=True):
     def prepare_rename(self, item: Tracked, name: str) -> None:
         """Let everything that refers to a model, body, joint or shape of this world follow its new name."""
         if isinstance(item, Joint):
-            for model in self.models:
+            for model in (one for one in self.models if item in one.joints):
                 model.rename_mimics(item, name)
         if not self._has_references or not isinstance(item, Model | Body | Joint | Shape):
             return
         if isinstance(item, Shape):
-            if self.tendons and any(one is item for body in self.bodies() for one in body.shapes):
+            if self.tendons and any(item in body.visuals or item in body.collisions for body in self.bodies()):
                 parts = TendonParts(self.models)
                 self.tendons[:] = [one.with_numbered_shapes(parts) for one in self.tendons]
             return
@@ -351,7 +351,7 @@ class World(Item, weakref=True):
             if item is model:
                 renamed = renamed_models({item.name: name})
                 self.map_references(renamed, renamed)
-            elif any(one is item for one in (model.bodies if isinstance(item, Body) else model.joints)):
+            elif item in (model.bodies if isinstance(item, Body) else model.joints):
                 paths = {qualified_name(model.name, item.name): qualified_name(model.name, name)}
                 bodies, joints = (paths, {}) if isinstance(item, Body) else ({}, paths)
                 self.map_references(replaced_paths(bodies), replaced_paths(joints))
