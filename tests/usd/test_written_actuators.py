@@ -320,3 +320,16 @@ def test_models_of_gymnasium_keep_their_actuators(name: str) -> None:
     assert report.certificate.passed, [str(c) for c in report.certificate.checks if not c.passed]
     assert scene.world.actuators
     assert_same(scene.world, exoskel.load(report.data).world)
+
+
+@pytest.mark.parametrize("options", [{"to": "sdf"}, {"to": "usd", "target": "isaac"}], ids=["sdf", "isaac"])
+def test_each_actuator_of_a_usd_file_has_the_fate_of_its_own(options: dict[str, Any]) -> None:
+    text = """<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/></body></worldbody>
+    <tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>
+    <actuator><motor name="a" tendon="t"/><position name="p" joint="j" kp="3"/></actuator></mujoco>"""
+    report = exoskel.convert(exoskel.convert(text, None, to="usd").data, None, **options)
+    found = {item.path: item for item in report.items}
+    pulled, servo = found["/world/Actuators/a"], found["/world/Actuators/p"]
+    assert (pulled.fate.value, servo.fate.value) == ("dropped", "approximated")
+    assert "it drives a tendon" in pulled.why and "spring" not in pulled.why
+    assert "as a spring and damper" in servo.why and "tendon" not in servo.why

@@ -364,6 +364,9 @@ class FateRecorder:
         if node in self.equalities and owner is not None:
             (world,) = self.related.find(owner, "world")
             return self.field_verdict(world, "equalities")
+        if row.name == "actuators" and owner is not None and (driver := self.scene.source_info.actuators.get(node)):
+            (world,) = self.related.find(owner, "world")
+            return self.field_verdict(world, "actuators", [driver])
         if row.name in LISTED and owner is not None and (names := self._listed_names(row.name, node)):
             (world,) = self.related.find(owner, "world")
             return self.field_verdict(world, row.name, names)

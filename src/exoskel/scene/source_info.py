@@ -32,6 +32,8 @@ class SourceInfo(Struct, frozen=True):
     """The documents that are included files, by number, and whether their models are parts of other models."""
     also_reported: Mapping[str, Set[tuple[int, str]]] = {}
     """Elements and attributes that a diagnostic is about, too, by its code: it is reported once for all of them."""
+    actuators: Mapping[int, str] = {}
+    """Elements of the document that are actuators without a name in the text, and their names in the scene."""
     equalities: frozenset[int] = frozenset()
     """Elements of the document that are equality constraints of the scene."""
     preserved: object = None

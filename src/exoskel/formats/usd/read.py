@@ -95,9 +95,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
     reader = _StageReader(index, collector, finder)
     reader.read(scene)
     source.unused = unused_properties(index)
-    scene.source_info = structs.replace(
-        scene.source_info, preserved=source_prims(scene, index, reader.actuators, reader.tendons)
-    )
+    prims = source_prims(scene, index, reader.actuators, reader.tendons)
+    scene.source_info = structs.replace(scene.source_info, preserved=prims, actuators=reader.actuators)
     _repair_values(scene, index, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
