@@ -11,6 +11,7 @@ from exoskel.formats import registry
 from exoskel.formats.interface import SceneReader
 from exoskel.formats.name_references import NameReferences
 from exoskel.scene.body import Body, Marker
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Shape
@@ -48,7 +49,8 @@ def rename_and_read(scene: Scene, known: NameReferences, node: int, name: str, r
     splices = known.rename(node, name)
     parameters = known.parameters(node)
     data = _applied(known.document, splices)
-    after = read(data)
+    with no_edits():  # creating a scene edits none
+        after = read(data)
     new = _errors(after) - _errors(scene)
     if new:
         message = next(one.message for one in after.diagnostics if one.severity is Severity.ERROR and one.key in new)
