@@ -19,6 +19,7 @@ from exoskel.conversion.output_fates import (
     FLOATING,
     LISTED,
     NativeFates,
+    as_kind,
     combine,
     is_in_moment,
     join_reasons,
@@ -276,7 +277,7 @@ class FormatFates(NativeFates):
             return Verdict(Fate.LOWERED, rewritten)
         if id(shape) in self.reasons or not isinstance(other, Shape):
             return Verdict(Fate.APPROXIMATED, self.reasons.get(id(shape), self.not_supported))
-        return Verdict(Fate.LOWERED, _as_kind(other))
+        return Verdict(Fate.LOWERED, as_kind(other))
 
     def _inertia(self, body: Body, parts: Sequence[str]) -> Verdict:
         changed = (self._changed_effect(body, part) for part in parts or ("moment",))
@@ -516,7 +517,7 @@ class NonXmlFates(FormatFates):
             case "name":
                 return Verdict(Fate.LOWERED, self.rewritten[Shape, field])
             case "geometry" if shape.kind != other.kind:
-                return Verdict(Fate.LOWERED, _as_kind(other))
+                return Verdict(Fate.LOWERED, as_kind(other))
             case "geometry" | "pose":
                 return _OTHER_FRAME
         return Verdict(Fate.DROPPED, f"the shape is written without its {field}")
@@ -534,10 +535,6 @@ def _is_effective(joint: Joint, part: str) -> bool:
         case "suspension_erp" | "suspension_cfm":
             return joint.kind == "hinge2"
     return True
-
-
-def _as_kind(shape: Shape) -> str:
-    return f"as a {shape.kind.replace('_', ' ')}"
 
 
 def _is_fixed_anyway(model: Model) -> bool:

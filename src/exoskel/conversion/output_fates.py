@@ -25,7 +25,7 @@ from exoskel.scene.lowering.actuators import actuator_part, control_part, is_act
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
-from exoskel.scene.shape import Plane, Ray, Shape
+from exoskel.scene.shape import Plane, Ray, Shape, simplest_geometry
 from exoskel.scene.world import Scene, World
 from exoskel.source.losses import Loss
 
@@ -118,6 +118,13 @@ class OutputFates(ABC):
 
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
+
+    def _rewritten(self, item: Item, field: str) -> str | None:
+        """The other form in which a field is written; None: as it is, or not at all."""
+        if isinstance(item, Shape) and field == "geometry" and simplest_geometry(item.geometry) is not item.geometry:
+            other = self.written.counterparts.get(id(item))
+            return as_kind(other) if isinstance(other, Shape) else None
+        return self.capabilities.rewritten_fields.get((type(item), field))
 
     def _actuators(self, world: World, parts: Sequence[str]) -> Verdict | None:
         """The fate of the actuators of a world that were lowered; None if none of them were.
@@ -216,11 +223,16 @@ class EmbeddedFates(OutputFates):
         return found
 
     def _embedded_field(self, item: Item, field: str) -> Verdict:
-        rewritten = self.capabilities.rewritten_fields.get((type(item), field))
+        rewritten = self._rewritten(item, field)
         if rewritten is not None and (not isinstance(item, Joint) or item.kind in self.capabilities.native_joints):
             return Verdict(Fate.LOWERED, rewritten)
         is_off = field != "bodies" and self.embedded[id(item), field] > self.capabilities.tolerance(type(item), field)
         return self.is_embedded if is_off else EXACT
+
+
+def as_kind(shape: Shape) -> str:
+    """The form of a geometry that is written as another."""
+    return f"as a {shape.kind.replace('_', ' ')}"
 
 
 class NativeFates(OutputFates):
@@ -401,7 +413,7 @@ class PyodeFates(NativeFates):
             return EXACT
         if isinstance(item, Shape) and isinstance(item.geometry, Plane) and field in ("geometry", "pose"):
             return Verdict(Fate.LOWERED, _ROOT_PLANE)
-        rewritten = self.capabilities.rewritten_fields.get((type(item), field))
+        rewritten = self._rewritten(item, field)
         if rewritten is not None:
             return Verdict(Fate.LOWERED, rewritten)
         error = self.errors[id(item), field]

@@ -30,7 +30,7 @@ from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Ray, Shape, Sphere
+from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Ray, Shape, Sphere, simplest_geometry
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import SceneLike, World
@@ -219,7 +219,7 @@ class _NewtonBuilder:
         if shape.color is not None:
             options["color"] = shape.color[:3]
         add = self.builder
-        match shape.geometry:
+        match simplest_geometry(shape.geometry):
             case Box(size=(x, y, z)):
                 return int(add.add_shape_box(body, hx=x / 2, hy=y / 2, hz=z / 2, **options))
             case Sphere(radius=radius):

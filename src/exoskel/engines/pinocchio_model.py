@@ -27,7 +27,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.model import Model
-from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Ray, Sphere
+from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Ray, Sphere, simplest_geometry
 from exoskel.scene.summary import moments
 from exoskel.scene.validation import require_valid_world
 from exoskel.scene.world import SceneLike, World
@@ -248,7 +248,7 @@ class _TreeBuilder:
     def _geometry(self, geometry: Geometry) -> Any | None:
         import coal
 
-        match geometry:
+        match simplest_geometry(geometry):
             case Box(size=size):
                 return coal.Box(*size)
             case Sphere(radius=radius):

@@ -229,6 +229,16 @@ class Ray(CheckedValue, frozen=True, gc=False, tag="ray"):
 Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Pyramid | Plane | MultiSphere | Mesh | TriMesh | Ray
 
 
+def simplest_geometry(geometry: Geometry) -> Geometry:
+    """A sphere for an ellipsoid with equal diameters; any other geometry as it is.
+
+    Files in SKEL describe most spheres as ellipsoids, which many programs do not support.
+    """
+    if isinstance(geometry, Ellipsoid) and geometry.size[0] == geometry.size[1] == geometry.size[2]:
+        return Sphere(geometry.size[0] / 2)
+    return geometry
+
+
 def kind_of(geometry: Geometry) -> str:
     """The name of the kind of a geometry: `box`, `sphere`, …"""
     return str(geometry.__struct_config__.tag)

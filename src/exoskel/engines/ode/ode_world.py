@@ -39,6 +39,7 @@ from exoskel.scene.shape import (
     Ray,
     Sphere,
     TriMesh,
+    simplest_geometry,
 )
 from exoskel.scene.world import World
 from exoskel.source.meshes import MeshFiles, Triangles
@@ -82,6 +83,7 @@ class GeomRecords:
     def _geometry(self, geometry: Geometry, pose: Array) -> dict[str, Any] | None:
         """The geom; None if the geometry is not solid or cannot be loaded."""
         record: dict[str, Any]
+        geometry = simplest_geometry(geometry)
         match geometry:
             case Box(size=size):
                 record = {"type": "box", "size": size}

@@ -26,6 +26,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
     TriMesh,
+    simplest_geometry,
 )
 from exoskel.source import surface
 from exoskel.source.meshes import MeshFiles, Triangles
@@ -154,10 +155,11 @@ class GeomWriter:
     def geoms(self, shape: Shape, name: str, bits: tuple[int, int], fixed: bool) -> list[dict[str, Value]]:
         """The geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
         pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
-        primitive = self.primitives.get(type(shape.geometry))
+        geometry = simplest_geometry(shape.geometry)
+        primitive = self.primitives.get(type(geometry))
         if primitive is not None:
             kind, size = primitive
-            found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(shape.geometry)}]
+            found: list[dict[str, Value]] = [{"name": name, "type": kind, "size": size(geometry)}]
         else:
             found = self._other_geoms(shape, name, pose, has_slabs=fixed and bool(bits[0]))
         for given in found:

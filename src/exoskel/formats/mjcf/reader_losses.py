@@ -10,7 +10,7 @@ from exoskel.scene.cameras_and_keyframes import view_part
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.sensor import sensor_part
-from exoskel.scene.shape import Ellipsoid
+from exoskel.scene.shape import Ellipsoid, simplest_geometry
 from exoskel.scene.world import World
 from exoskel.source.losses import Loss, loss
 from exoskel.source.output_context import Target
@@ -92,7 +92,7 @@ def _of_isaac(world: World) -> Iterator[Loss]:
         yield _ignored(world, _PROGRAMS["isaac"], EQUALITIES_OF_ONE_JOINT, ["equalities"])
     for body in world.bodies():
         for shape in body.shapes:
-            if isinstance(shape.geometry, Ellipsoid):
+            if isinstance(simplest_geometry(shape.geometry), Ellipsoid):
                 yield loss(shape, CATALOGUE["MJ513.ellipsoid"], "geometry")
 
 

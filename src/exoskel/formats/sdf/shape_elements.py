@@ -32,6 +32,7 @@ from exoskel.scene.shape import (
     Sphere,
     Texture,
     kind_of,
+    simplest_geometry,
     texture_of,
 )
 from exoskel.scene.world import Scene
@@ -338,6 +339,7 @@ def _moved(pose: Pose, offset: Vector) -> Pose:
 def geometry_element(geometry: Geometry, output: OutputContext) -> Markup | None:
     """The geometry element, or None if SDFormat does not support the geometry."""
     element = Markup("geometry")
+    geometry = simplest_geometry(geometry)
     match geometry:
         case Box(size=size):
             element.add("box").add("size", format_numbers(size))

@@ -53,6 +53,7 @@ from exoskel.scene.shape import (
     Plane,
     Shape,
     Sphere,
+    simplest_geometry,
     texture_of,
 )
 from exoskel.scene.summary import moments
@@ -253,15 +254,13 @@ class UrdfShapeWriter:
 
 def _is_exact(geometry: Geometry) -> bool:
     """Whether a geometry that URDF lacks equals one that it supports."""
-    match geometry:
-        case Ellipsoid(size=size):
-            return len(set(size)) == 1
-        case MultiSphere(spheres=spheres):
-            return len(spheres) == 1
-    return False
+    if isinstance(geometry, MultiSphere):
+        return len(geometry.spheres) == 1
+    return isinstance(simplest_geometry(geometry), Sphere)
 
 
 def _parts(geometry: Geometry) -> list[ShapePart]:
+    geometry = simplest_geometry(geometry)
     match geometry:
         case Box() | Sphere() | Cylinder() | Mesh():
             return [(geometry, None)]
@@ -269,7 +268,7 @@ def _parts(geometry: Geometry) -> list[ShapePart]:
             ends = [(Sphere(radius), _translation((0.0, 0.0, z))) for z in (height / 2, -height / 2)]
             return [(Cylinder(radius, height), None), *ends]
         case Ellipsoid(size=size):
-            return [(Sphere(size[0] / 2) if _is_exact(geometry) else Box(size), None)]
+            return [(Box(size), None)]
         case MultiSphere(spheres=spheres):
             return [(Sphere(ball.radius), _translation(ball.position)) for ball in spheres]
         case Cone():

@@ -76,7 +76,9 @@ SHAPES: dict[str, PrimMapping] = {
         "Plane", "exact: the normal is z, the offset a translation; drawn 100 m wide, infinite as a collider"
     ),
     "ellipsoid": PrimMapping(
-        "Sphere", "exact as a visual, scaled; as a collider, the convex hull of a mesh", ("US207",)
+        "Sphere",
+        "exact if its diameters are equal, and as a visual, scaled; as a collider, the convex hull of a mesh",
+        ("US207",),
     ),
     "pyramid": PrimMapping("Mesh", "exact: the convex hull of its five corners"),
     "multi_sphere": PrimMapping("Mesh", "approximated: the convex hull of a mesh", ("US207",)),

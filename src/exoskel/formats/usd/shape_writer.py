@@ -33,6 +33,8 @@ from exoskel.scene.shape import (
     Sphere,
     Texture,
     TriMesh,
+    kind_of,
+    simplest_geometry,
     texture_of,
 )
 from exoskel.scene.soft_skin import soft_skin
@@ -270,8 +272,8 @@ class UsdShapeWriter:
     # --- geometry -------------------------------------------------------------------------------------
 
     def _gprim(self, shape: Shape, name: str, *, is_visual: bool) -> Prim | None:
-        geometry = shape.geometry
-        row = SHAPES[shape.kind]
+        geometry = simplest_geometry(shape.geometry)
+        row = SHAPES[kind_of(geometry)]
         if not row.prim:
             self.output.add_loss(shape, CATALOGUE["US308"], "geometry", kind=shape.kind)
             return None
@@ -310,6 +312,7 @@ class UsdShapeWriter:
 
 
 def _is_mesh(geometry: Geometry, is_visual: bool) -> bool:
+    geometry = simplest_geometry(geometry)
     if isinstance(geometry, Ellipsoid):
         return not is_visual
     return isinstance(geometry, Mesh | TriMesh | MultiSphere | Pyramid)

@@ -26,7 +26,19 @@ from exoskel.scene.kinematics import Kinematics, bodies_moved_by_initial_positio
 from exoskel.scene.model import Model
 from exoskel.scene.moment_checks import is_positive_about_origin
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, Pose, Quaternion, Vector, poses_from_matrices
-from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Mesh,
+    Plane,
+    Ray,
+    Shape,
+    Sphere,
+    TriMesh,
+    simplest_geometry,
+)
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.source import meshes
@@ -66,7 +78,8 @@ def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
 
 def geometry_element(shape: Shape, output: OutputContext) -> Markup | None:
     """The element of a geometry, or None if XODE does not support it."""
-    match shape.geometry:
+    geometry = simplest_geometry(shape.geometry)
+    match geometry:
         case Box(size=(x, y, z)):
             return Markup("box", {"sizex": format_number(x), "sizey": format_number(y), "sizez": format_number(z)})
         case Sphere(radius=radius):
@@ -80,7 +93,7 @@ def geometry_element(shape: Shape, output: OutputContext) -> Markup | None:
         case Ray(length=length) if output.target != "pyode":
             return Markup("ray", {"length": format_number(length)})
         case Plane():
-            return plane_element(shape.geometry, IDENTITY.matrix())
+            return plane_element(geometry, IDENTITY.matrix())
         case TriMesh() as mesh:
             return _trimesh(mesh.vertices, mesh.triangles, mesh.remarks)
         case Mesh(path=str(path), extent=extent, scale=scale) if extent is not None:
@@ -161,7 +174,7 @@ def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | 
 
 
 def _density(body: Body, shape: Shape) -> float:
-    weight = solid_properties(shape.geometry)
+    weight = solid_properties(simplest_geometry(shape.geometry))
     assert weight is not None
     volume = weight[0]
     density = body.mass / volume
@@ -172,8 +185,8 @@ def _density(body: Body, shape: Shape) -> float:
 def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape | None:
     """The collision shape whose moments about the axes match those of the body, if there is one."""
     for shape in body.collisions:
-        if isinstance(shape.geometry, kinds) and shape.pose.is_identity:
-            weight = solid_properties(shape.geometry)
+        if isinstance(simplest_geometry(shape.geometry), kinds) and shape.pose.is_identity:
+            weight = solid_properties(simplest_geometry(shape.geometry))
             assert weight is not None
             if not weight[0] > 0.0:
                 continue
