@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import attrgetter
 
+from exoskel.conversion.region_fates import region_fates
 from exoskel.conversion.selection import MODEL_NOT_SELECTED
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.source.document import Document
-from exoskel.source.positions import Span
 
 _EXACT = Verdict(Fate.EXACT)
+_KEPT = Verdict(Fate.KEPT)
 
 
 def copied_fates(document: Document, copy: SourceCopy, *, is_part: bool = False) -> list[NodeFate]:
@@ -19,7 +20,7 @@ def copied_fates(document: Document, copy: SourceCopy, *, is_part: bool = False)
 
     If it is a part of the document, with some of its models, what is missing was not selected.
     """
-    found = [*_element_fates(document, copy, is_part), *_region_fates(document)]
+    found = [*_element_fates(document, copy, is_part), *region_fates(document, lambda *_: _KEPT)]
     found.sort(key=attrgetter("line"))
     return found
 
@@ -51,14 +52,3 @@ def _node_fate(verdict: Verdict, line: int, path: str, node: int, name: str, end
     return NodeFate(
         line, path, verdict.fate, verdict.why, node, name, loss=verdict.loss, end=end, unselected=verdict.unselected
     )
-
-
-def _region_fates(document: Document) -> Iterator[NodeFate]:
-    """The fates of comments, declarations and instructions."""
-    scan, text = document.scan, document.text
-    for number, (start, end) in enumerate(scan.regions, 1):
-        if text.startswith(b"<![CDATA[", start):
-            continue
-        kind = "comment" if text.startswith(b"<!--", start) else "instruction"
-        path = "declaration" if text.startswith(b"<?xml", start) else f"{kind}[{number}]"
-        yield NodeFate(scan.position(Span(start, end)).line, path, Fate.KEPT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from msgspec import structs
@@ -41,6 +42,12 @@ _ACTIVATION = frozenset(
     {f"@{name}" for name in ("dyntype", "dynprm", "timeconst", "actrange", "actlimited", "actearly")}
 )
 """Attributes of activations, whose loss changes the effect of the control."""
+
+
+class FieldVerdict(Protocol):
+    """Returns the verdict on a field of an item, or on some parts of it."""
+
+    def __call__(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict: ...
 
 
 class OutputFates(ABC):

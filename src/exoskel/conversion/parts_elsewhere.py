@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from exoskel.conversion.output_fates import combine_users
+from exoskel.conversion.output_fates import FieldVerdict, combine_users
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-
-FieldVerdict = Callable[[Item, str], Verdict]
 
 _MIMIC = "as a joint that mimics another"
 _COUPLING = frozenset(

@@ -1,0 +1,82 @@
+"""The fates of elements that state objects of a world: actuators, equality constraints, sensors, cameras and lights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+
+from exoskel.conversion.output_fates import LISTED, FieldVerdict, OutputFates, combine_users
+from exoskel.conversion.related_items import RelatedItems
+from exoskel.fates import Fate, Verdict
+from exoskel.scene.item import Item, item_name
+from exoskel.scene.world import World
+from exoskel.source.document import Document
+from exoskel.source.vocabulary import SceneField
+
+
+class WorldObjectFates:
+    """The fates of the elements of one document, by its number, that state objects in lists of a world."""
+
+    def __init__(
+        self, document: Document, number: int, related: RelatedItems, output: OutputFates, field_verdict: FieldVerdict
+    ) -> None:
+        self.document = document
+        self.number = number
+        self.related = related
+        self.output = output
+        self.field_verdict = field_verdict
+        self.info = related.scene.source_info
+        self.equalities = frozenset[int]() if number else self.info.equalities
+        """The elements of equality constraints of the world."""
+
+    def verdict(self, owner: Item | None, row: SceneField, node: int, attribute: str) -> Verdict | None:
+        """The verdict on an element or attribute that sets this field of the item around it; None: it is no object."""
+        if row.owner == "actuator":
+            return self._named_actuator(owner, node, attribute)
+        if owner is None:
+            return None
+        if node in self.equalities:
+            return self._of_world(owner, "equalities")
+        if row.name == "actuators" and (driver := self.info.actuators.get(node)):
+            return self._of_world(owner, "actuators", [driver])
+        if row.name in LISTED and (names := self._listed_names(row.name, node)):
+            return self._of_world(owner, row.name, names)
+        return None
+
+    def _of_world(self, owner: Item, field: str, names: Sequence[str] = ()) -> Verdict:
+        (world,) = self.related.find(owner, "world")
+        return self.field_verdict(world, field, names)
+
+    def _named_actuator(self, owner: Item | None, node: int, attribute: str) -> Verdict:
+        """The verdict on an actuator by its name, which is that of its joint or tendon if the document states none.
+
+        Motors that are no actuators of the scene were written for the force limits of joints.
+        """
+        joints = self.related.driven_joints(self.document.attribute_text(node, "joint"))
+        name = self.document.attribute_text(node, "name") or self.document.attribute_text(node, "tendon")
+        parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
+        if not parts or owner is None:
+            return combine_users([self.field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
+        found = self.field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
+        if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
+            return found
+        fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}
+        if not fields:  # it is still an actuator
+            return found
+        own = combine_users([self.field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
+        return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
+
+    def _listed_names(self, field: str, node: int) -> list[str]:
+        """The names of the sensors, cameras or lights that were read from an element or from one around it."""
+        info = self.info
+        known: Mapping[tuple[int, int], object] = info.sensors if field == "sensors" else info.views
+        around = self.document.outline.ancestry(node) if known else ()
+        keys = [key for one in around if (key := (self.number, one)) in known]
+        if field != "sensors":
+            return [one.name for key in keys for one in info.views[key]]
+        return [
+            name
+            for key in keys
+            for one in sorted(info.sensors[key], key=attrgetter("sensors"))
+            for name, *_ in one.sensors
+        ]
