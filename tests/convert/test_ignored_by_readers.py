@@ -273,3 +273,22 @@ def test_planes_for_the_reader_of_mjcf_have_a_size() -> None:
         planes = [one for one in etree.fromstring(report.data).iter("geom") if one.get("type") == "plane"]
         assert {one.get("size") for one in planes} == {size}
         assert bool(reasons(report, "MJ513")) == (target == "dart")
+
+
+EQUALITIES = """<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/></body>
+<body name="c" pos="0 0 1"><joint name="k" type="slide"/><geom size=".1"/></body></worldbody><equality>
+<joint name="bent" joint1="k" joint2="j" polycoef="0 1 1 0 0"/><weld name="off" body1="b" body2="c" active="false"/>
+<weld name="on" body1="b" body2="c"/><joint name="lock" joint1="k" polycoef="0.5 0 0 0 0"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize(("target", "lossy"), [("dart", {"bent", "off", "lock"}), ("isaac", {"lock"})])
+def test_each_equality_constraint_has_the_fate_of_its_own(target: Target, lossy: set[str]) -> None:
+    scene = exoskel.load(EQUALITIES)
+    next(iter(scene.world.bodies())).mass = 3.0  # a new document
+    report = exoskel.convert(scene, None, to="mjcf", target=target)
+    found = {item.path: item for item in report.items if item.path.startswith("/mujoco/equality[1]/")}
+    reasons = {
+        path.partition("@name='")[2].rstrip("']"): item.why for path, item in found.items() if "]/" not in path[20:]
+    }
+    assert {name for name, why in reasons.items() if "MJ513" in why} == lossy
+    assert ("inactive" in reasons["off"]) is (target == "dart") and "inactive" not in reasons["lock"]

@@ -75,9 +75,20 @@ def test_other_keyframes_and_removed_actuators() -> None:
     assert states(after, 0) == {"mu": [0.2, 0.3]}
 
 
-def test_activations_are_lost_in_other_formats() -> None:
-    report = exoskel.convert(document(KEYS[0]), None, to="skel")
-    assert [item.fate.value for item in report.items if item.path.endswith("/@act")] == ["dropped"]
+@pytest.mark.parametrize(
+    ("names", "fate"), [("f", "kept"), ("mu", "dropped"), ("mu f", "approximated")], ids=["read", "unread", "both"]
+)
+def test_states_of_actuators_that_are_not_read_are_lost_in_other_formats(names: str, fate: str) -> None:
+    actuators = {
+        "f": '<general name="f" joint="s" dyntype="filter" dynprm="0.1"/>',
+        "mu": '<muscle name="mu" joint="r" lengthrange="0.1 1"/>',
+    }
+    chosen = [actuators[name] for name in names.split()]
+    key = f'<key ctrl="{" ".join(["0.5"] * len(chosen))}" act="{" ".join(["0.5"] * len(chosen))}"/>'
+    report = exoskel.convert(document(key, "".join(chosen)), None, to="skel")
+    found = {item.path.rpartition("@")[2]: item for item in report.items if "/key" in item.path}
+    assert {name: found[name].fate.value for name in ("ctrl", "act")} == {"ctrl": fate, "act": fate}
+    assert {found[name].loss for name in ("ctrl", "act")} == {fate != "kept"}
 
 
 MIXED = """<muscle name="mu" joint="r" lengthrange="0.1 1"/><motor name="m" joint="r"/>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -257,7 +258,7 @@ def test_initial_controls_are_reported() -> None:
     text = MJCF.replace("</mujoco>", '<keyframe><key ctrl="0 0 0 0.5 0 0 0"/></keyframe></mujoco>')
     report = exoskel.convert(exoskel.load(text), None, to="usd")
     reasons = {item.path: str(item.fate) for item in report.items if "US218" in item.why}
-    assert reasons == {"/mujoco/actuator[1]/position[@name='pp']": "approximated"}
+    assert reasons == {"/mujoco/keyframe[1]/key[1]/@ctrl": "approximated"}
     assert exoskel.load(report.data).world.actuator("pp").control == 0.5
 
 
@@ -333,3 +334,58 @@ def test_each_actuator_of_a_usd_file_has_the_fate_of_its_own(options: dict[str, 
     assert (pulled.fate.value, servo.fate.value) == ("dropped", "approximated")
     assert "it drives a tendon" in pulled.why and "spring" not in pulled.why
     assert "as a spring and damper" in servo.why and "tendon" not in servo.why
+
+
+TWO_OF_EACH = """<mujoco><worldbody><body name="b"><joint name="j"/><geom size=".1"/><site name="s"/>
+<body name="c" pos="0 0 1"><joint name="k" type="ball"/><geom size=".1"/><site name="s2"/></body></body></worldbody>
+<tendon><fixed name="t" stiffness="3"><joint joint="j" coef="1"/></fixed>
+<spatial name="p" damping="2"><site site="s"/><site site="s2"/></spatial></tendon>
+<actuator><motor name="a" joint="j"/><general name="f" joint="j" dyntype="filter" dynprm="0.1"/></actuator>
+<keyframe><key name="one" time="1" ctrl="1 2" act="0.5"/><key name="two" ctrl="2 3" act="0.25"/></keyframe></mujoco>"""
+
+
+def test_each_tendon_has_the_fate_of_its_own() -> None:
+    report = exoskel.convert(TWO_OF_EACH, None, to="usd", target="isaac")
+    found = {item.path: item for item in report.items}
+    for path in ("fixed[@name='t']", "fixed[@name='t']/joint[1]", "fixed[@name='t']/@stiffness"):
+        assert "'t' is not written" in found[f"/mujoco/tendon[1]/{path}"].why
+        assert "'p'" not in found[f"/mujoco/tendon[1]/{path}"].why
+    assert "'p' is not written" in found["/mujoco/tendon[1]/spatial[@name='p']/site[1]"].why
+
+
+@pytest.mark.parametrize("source", ["mjcf", "usd"])
+def test_a_tendon_is_exact_although_another_is_lost(source: str) -> None:
+    made = exoskel.load(exoskel.convert(TWO_OF_EACH, None, to="usd").data if source == "usd" else TWO_OF_EACH)
+    (body,) = [one for one in made.world.bodies() if one.name == "b"]
+    body.markers.clear()  # where the spatial tendon begins
+    report = exoskel.convert(made, None, to="usd")
+    found = {re.split(r"[/']", item.path.rstrip("']"))[-1]: item.fate.value for item in report.items}
+    assert (found["t"], found["p"]) == ("exact", "dropped")
+
+
+def test_initial_activations_have_the_fate_of_what_is_read_back() -> None:
+    report = exoskel.convert(TWO_OF_EACH, None, to="usd")
+    found = {item.path.rpartition("key[@name=")[2]: item.fate.value for item in report.items if "key[" in item.path}
+    assert (found["'one']/@ctrl"], found["'one']/@act"]) == ("approximated", "approximated")  # only Exoskel reads them
+    assert (found["'two']"], found["'two']/@ctrl"], found["'two']/@act"]) == ("dropped", "dropped", "dropped")
+    again = exoskel.load(report.data).world
+    activation = again.actuator("f").activation
+    assert (again.actuator("a").control, activation and activation.initial) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("source", ["mjcf", "usd"])
+def test_an_affine_gain_without_factors_is_constant(source: str) -> None:
+    text = TWO_OF_EACH.replace('<general name="f"', '<general name="f" gaintype="affine" gainprm="2 0 0"')
+    if source == "usd":
+        written = exoskel.convert(TWO_OF_EACH, None, to="usd").data.decode()
+        shown = "uniform double[] mjc:gainPrm = [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]"
+        before, name, rest = written.partition('def MjcActuator "f"')
+        assert shown in rest
+        affine = 'uniform token mjc:gainType = "affine"\n            ' + shown.replace("[1,", "[2,")
+        text = before + name + rest.replace(shown, affine, 1)
+    scene = exoskel.load(text)
+    assert scene.world.actuator("f").gain == 2.0
+    report = exoskel.convert(scene, None, to="sdf")
+    assert "FM305" in next(item for item in report.items if item.path.endswith(("'f']", "/f"))).why
+    unread = exoskel.load(text.replace("2 0 0", "2 1 0").replace("[2, 0", "[2, 1"))
+    assert [one.name for one in unread.world.actuators] == ["a"]

@@ -18,6 +18,7 @@ from exoskel.conversion.output_fates import (
     EXACT,
     FLOATING,
     LISTED,
+    STATES_OF_ACTUATORS,
     NativeFates,
     as_kind,
     combine,
@@ -29,7 +30,7 @@ from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.cameras_and_keyframes import comparable_views
-from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, FIELDS, dof_rows, relative_difference
+from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, FIELDS, comparable_value, dof_rows, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -45,6 +46,8 @@ _LISTS = ("tendons", "sensors", "equalities")
 """Fields of a world that list objects, which are all lost or none."""
 _APPEARANCE = ("cameras", "lights")
 """Fields of a world that only change pictures."""
+_IN_ACTUATORS = Verdict(Fate.LOWERED, "in the initial state of actuators")
+_ZERO_STATE = Verdict(Fate.DROPPED, "zero, as without this state", harmless=True)
 _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
 _STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
 _NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
@@ -142,20 +145,44 @@ class FormatFates(NativeFates):
     def _world(self, world: World, field: str, parts: Sequence[str]) -> Verdict:
         if field == "actuators" and (lowered := self._actuators(world, parts)) is not None:
             return lowered
+        if field == "actuators" and not STATES_OF_ACTUATORS.keys().isdisjoint(parts):
+            return self._initial_states_written(world)
         if field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
             return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
         if field in LISTED:
             lost = self.listed(field, parts or [one.name for one in getattr(world, field)])
-            if lost is None and field in _APPEARANCE and self._has_same_views(world, field):
+            if lost is None and (
+                (field in _APPEARANCE and self._has_same_views(world, field))
+                or (parts and self._has_same_objects(world, field, parts))
+            ):
                 return EXACT
             return lost or self._default_verdict(world, field)
         return self._default_verdict(world, field)
+
+    def _initial_states_written(self, world: World) -> Verdict:
+        """The fate of the initial controls or activations of actuators, none of which is reported as lost."""
+        if not self.actuator_names:
+            return Verdict(Fate.DROPPED, "a scene has no such actuators")
+        return _IN_ACTUATORS if self._is_supported(world, "actuators") else _ZERO_STATE
 
     def _has_same_views(self, world: World, field: str) -> bool:
         """Whether the output has the same cameras or lights, in another order or in single precision."""
         other = self.written.counterparts[id(world)]
         mine, theirs = (comparable_views(getattr(one, field)) for one in (world, other))
         return self._is_supported(world, field) and relative_difference(mine, theirs) <= TOLERANCE
+
+    def _has_same_objects(self, world: World, field: str, names: Sequence[str]) -> bool:
+        """Whether the output has these objects in a list of a world, whatever became of the others."""
+        other = self.written.counterparts[id(world)]
+        if field in _APPEARANCE or not self._is_supported(world, field) or self._is_lost_as_a_whole(world, field):
+            return False
+        rows = zip(getattr(world, field), comparable_value(world, field), strict=True)
+        mine, theirs = [row for one, row in rows if one.name in names], comparable_value(other, field)
+        tolerance = self.capabilities.tolerance(World, field)
+        return all(any(relative_difference(row, found) <= tolerance for found in theirs) for row in mine)
+
+    def _is_lost_as_a_whole(self, item: Item, field: str) -> bool:
+        return any(field in loss.fields for loss in self.losses.get(id(item), ()))
 
     def _is_supported(self, item: Item, field: str) -> bool:
         return (type(item), field) in self.fields or (type(item), field) in self.rewritten

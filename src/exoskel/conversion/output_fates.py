@@ -22,7 +22,13 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, UNLIMITED, Dof, Drive, Joint
-from exoskel.scene.lowering.actuators import actuator_part, control_part, is_actuator_part
+from exoskel.scene.lowering.actuators import (
+    CONTROLS,
+    INITIAL_ACTIVATIONS,
+    actuator_part,
+    is_actuator_part,
+    state_part,
+)
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.pose import ZERO
@@ -34,8 +40,10 @@ EXACT = Verdict(Fate.EXACT)
 BODIES_FIXED = Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
 FLOATING = Verdict(Fate.LOWERED, "a body without a joint floats")
 _DEFAULT_DOF = Dof()
-LISTED = ("sensors", "cameras", "lights")
-"""Fields of a world that list objects with a fate of their own."""
+LISTED = ("tendons", "equalities", "sensors", "cameras", "lights", "keyframes")
+"""Fields of a world that list objects with a fate of their own; actuators have more."""
+STATES_OF_ACTUATORS = {"@controls": CONTROLS, "@activations": INITIAL_ACTIVATIONS}
+"""What nodes may state of the initial state of all actuators, as parts of the field, with names for losses."""
 _LIMITS = frozenset({"@ctrlrange", "@ctrllimited", "@forcerange", "@forcelimited"})
 """Attributes of actuators that springs and dampers do not have."""
 _ACTIVATION = frozenset(
@@ -72,7 +80,7 @@ class OutputFates(ABC):
         """The fields of a degree of freedom that a lowered actuator became."""
         part = actuator_part(name)
         losses = [loss for loss in self.losses.get(id(world), ()) if part in loss.fields]
-        return tuple(field for loss in losses for field in loss.fields if field != part)
+        return tuple(field for loss in losses for field in loss.fields if not is_actuator_part(field))
 
     @cached_property
     def actuator_names(self) -> set[str]:
@@ -138,10 +146,12 @@ class OutputFates(ABC):
 
         `parts` are the names of actuators, and after them, as `@name`, that of an attribute.
         """
+        if (kind := next(iter(parts), "")) in STATES_OF_ACTUATORS:
+            return self._initial_states(world, STATES_OF_ACTUATORS[kind])
         stated = [part for part in parts if not part.startswith("@")]
         names = {actuator_part(part) for part in stated}
         if len(stated) == len(parts):  # whole actuators
-            names |= set(map(control_part, stated))
+            names |= {state_part(part, kind) for part in stated for kind in STATES_OF_ACTUATORS.values()}
         losses = [
             loss
             for loss in self.losses.get(id(world), ())
@@ -161,8 +171,21 @@ class OutputFates(ABC):
         is_same = not any(loss.changes_effect for loss in losses)
         return Verdict(Fate.LOWERED if is_same else Fate.APPROXIMATED, join_reasons(losses))
 
+    def _initial_states(self, world: World, kind: str) -> Verdict | None:
+        """The fate of the initial controls or activations of all actuators; None if none of them is lost."""
+        found: dict[str, list[Loss]] = {}
+        for loss in self.losses.get(id(world), ()):
+            for part in loss.fields:
+                if is_actuator_part(part) and part.endswith(f"/{kind}"):
+                    found.setdefault(part, []).append(loss)
+        if not found:
+            return None
+        is_dropped = all(loss.is_dropped for losses in found.values() for loss in losses)
+        reasons = join_reasons([loss for losses in found.values() for loss in losses])
+        return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, reasons)
+
     def listed(self, field: str, names: Sequence[str]) -> Verdict | None:
-        """The fate of sensors, cameras or lights, by their names; None if nothing of them is lost."""
+        """The fate of objects in a list of a world, by their names; None if nothing of them is reported as lost."""
         wanted = {f"{field}/{name}" for name in names}
         worlds = [id(world) for world in self.scene.worlds]
         losses = [loss for world in worlds for loss in self.losses.get(world, ()) if wanted.intersection(loss.fields)]

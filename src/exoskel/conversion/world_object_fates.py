@@ -1,4 +1,4 @@
-"""The fates of elements that state objects of a world: actuators, equality constraints, sensors, cameras and lights."""
+"""The fates of elements that state objects in lists of a world, such as actuators, tendons and sensors."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class WorldObjectFates:
         self.output = output
         self.field_verdict = field_verdict
         self.info = related.scene.source_info
-        self.equalities = frozenset[int]() if number else self.info.equalities
-        """The elements of equality constraints of the world."""
+        self.objects: Mapping[int, tuple[str, str]] = {} if number else self.info.objects
+        """The elements of other objects than sensors, cameras and lights: their fields of the world, and names."""
 
     def verdict(self, owner: Item | None, row: SceneField, node: int, attribute: str) -> Verdict | None:
         """The verdict on an element or attribute that sets this field of the item around it; None: it is no object."""
@@ -35,13 +35,17 @@ class WorldObjectFates:
             return self._named_actuator(owner, node, attribute)
         if owner is None:
             return None
-        if node in self.equalities:
-            return self._of_world(owner, "equalities")
-        if row.name == "actuators" and (driver := self.info.actuators.get(node)):
-            return self._of_world(owner, "actuators", [driver])
+        field, name = self._object(node)
+        if field and field in (row.name, "equalities"):  # rows of constraints are about joints
+            return self._of_world(owner, field, [name])
         if row.name in LISTED and (names := self._listed_names(row.name, node)):
             return self._of_world(owner, row.name, names)
         return None
+
+    def _object(self, node: int) -> tuple[str, str]:
+        """The list and the name of the object that an element or one around it states; empty if there is none."""
+        around = self.document.outline.ancestry(node) if self.objects else ()
+        return next((self.objects[one] for one in around if one in self.objects), ("", ""))
 
     def _of_world(self, owner: Item, field: str, names: Sequence[str] = ()) -> Verdict:
         (world,) = self.related.find(owner, "world")
@@ -57,7 +61,7 @@ class WorldObjectFates:
         parts = tuple(one for one in ([name] if name else map(item_name, joints)) if one in self.output.actuator_names)
         if not parts or owner is None:
             return combine_users([self.field_verdict(joint, "dofs", ("force_limits",)) for joint in joints])
-        found = self.field_verdict(owner, "actuators", (*parts, f"@{attribute}") if attribute else parts)
+        found = self.field_verdict(owner, "actuators", (*parts, f"@{attribute}"))  # its initial state is elsewhere
         if found.fate not in (Fate.LOWERED, Fate.APPROXIMATED) or not isinstance(owner, World):
             return found
         fields = {field for part in parts for field in self.output.actuator_dof_fields(owner, part)}

@@ -24,7 +24,7 @@ from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.exact_comparison import have_same_values
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
-from exoskel.scene.lowering.actuators import LoweredActuator, actuator_part, lower_actuators
+from exoskel.scene.lowering.actuators import LoweredActuator, actuator_part, lower_actuators, state_parts
 from exoskel.scene.merge import copy_scene
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.validation import require_valid
@@ -136,31 +136,31 @@ def lacks_actuators(scene: Scene, format: Format, target: Target) -> bool:
 
 def _record_lowered(one: LoweredActuator, world: World, output: OutputContext) -> None:
     """Record what an actuator of a world became."""
-    part = actuator_part(one.actuator.name)
+    parts = (actuator_part(one.actuator.name), *state_parts(one.actuator))
     if one.result == "dropped":
         key = "FM305.tendon" if one.actuator.tendon else "FM305.integrator" if one.grows else "FM305.dropped"
-        output.add_loss(world, CATALOGUE[key], part, is_dropped=True, control=one.control)
+        output.add_loss(world, CATALOGUE[key], *parts, is_dropped=True, control=one.control)
         return
     if one.loses_activation:
-        output.add_loss(world, CATALOGUE["FM305.activation"], part, is_dropped=True, changes_effect=True)
+        output.add_loss(world, CATALOGUE["FM305.activation"], *parts, is_dropped=True, changes_effect=True)
     if one.result == "motor":
         if one.changes_control:
-            output.add_loss(world, CATALOGUE["FM305.motor"], part)
+            output.add_loss(world, CATALOGUE["FM305.motor"], *parts)
         if one.fixes_control:
-            output.add_loss(world, CATALOGUE["FM305.control"], part, changes_effect=True, control=one.control)
+            output.add_loss(world, CATALOGUE["FM305.control"], *parts, changes_effect=True, control=one.control)
         return
     if one.result == "nothing" and not one.fixes_control:
-        output.add_loss(world, CATALOGUE["FM305.nothing"], part, is_dropped=True)
+        output.add_loss(world, CATALOGUE["FM305.nothing"], *parts, is_dropped=True)
         return
     if one.result == "force limits":
-        output.add_loss(world, CATALOGUE["FM305"], part, "force_limits")
+        output.add_loss(world, CATALOGUE["FM305"], *parts, "force_limits")
     if one.result == "spring":
         fields = one.dof_fields
-        output.add_loss(world, CATALOGUE["FM305.spring"], part, *fields, changes_effect=True, control=one.control)
+        output.add_loss(world, CATALOGUE["FM305.spring"], *parts, *fields, changes_effect=True, control=one.control)
     elif one.fixes_control:
-        output.add_loss(world, CATALOGUE["FM305.force"], part, "force", changes_effect=True, control=one.control)
+        output.add_loss(world, CATALOGUE["FM305.force"], *parts, "force", changes_effect=True, control=one.control)
     if one.loses_limits:
-        output.add_loss(world, CATALOGUE["FM305.limits"], part, is_dropped=True)
+        output.add_loss(world, CATALOGUE["FM305.limits"], *parts, is_dropped=True)
 
 
 _MOST_ROUNDS = 4

@@ -136,6 +136,11 @@ class Equality(CheckedValue, frozen=True):
         return f"Equality({self.name!r}, {self.kind}, {self.target!r}, {self.other!r})"
 
 
+def equality_part(name: str) -> str:
+    """How losses name an equality constraint of a world."""
+    return f"equalities/{name}"
+
+
 class EqualityTargets:
     """What the equality constraints of a world may connect."""
 

@@ -32,9 +32,9 @@ class SourceInfo(Struct, frozen=True):
     """The documents that are included files, by number, and whether their models are parts of other models."""
     also_reported: Mapping[str, Set[tuple[int, str]]] = {}
     """Elements and attributes that a diagnostic is about, too, by its code: it is reported once for all of them."""
-    actuators: Mapping[int, str] = {}
-    """Elements of the document that are actuators without a name in the text, and their names in the scene."""
-    equalities: frozenset[int] = frozenset()
-    """Elements of the document that are equality constraints of the scene."""
+    objects: Mapping[int, tuple[str, str]] = {}
+    """Elements of the document that are objects in other lists of a world: the field of the list, and their names."""
+    partly_read: Mapping[tuple[int, str], bool] = {}
+    """Attributes with numbers of items that were not read, and whether all of their numbers are."""
     preserved: object = None
     """What the scene does not contain, for the writer of the same format."""

@@ -18,7 +18,7 @@ from exoskel.formats.mjcf.reader_losses import ASSUMED_GRAVITY
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.scene.body import MARKER_SIZE, Body
 from exoskel.scene.cameras_and_keyframes import view_part
-from exoskel.scene.equality import Equality
+from exoskel.scene.equality import Equality, equality_part
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.model import Model
@@ -90,8 +90,8 @@ def dart_losses(world: World) -> Iterator[Loss]:
     for what, fields in _of_world(world):
         if fields:
             yield _ignored(world, what, *fields)
-    if any(_welds_sites(one) for one in world.equalities):
-        yield loss(world, CATALOGUE["MJ511.sites"], "equalities", changes_effect=True, is_refused=True)
+    if sites := [equality_part(one.name) for one in world.equalities if _welds_sites(one)]:
+        yield loss(world, CATALOGUE["MJ511.sites"], *sites, changes_effect=True, is_refused=True)
     for model in world.models:
         for body in model.bodies:
             yield from _of_body(model, body)
@@ -117,9 +117,9 @@ def _of_world(world: World) -> Iterator[tuple[str, list[str]]]:
     yield "actuators", ["actuators"] if world.actuators else []
     yield "tendons", ["tendons"] if world.tendons else []
     unread = [one for one in world.equalities if not _welds_bodies(one) and not _welds_sites(one)]
-    yield "equality constraints, but for welds of bodies", ["equalities"] if unread else []
+    yield "equality constraints, but for welds of bodies", [equality_part(one.name) for one in unread]
     inactive = [one for one in world.equalities if _welds_bodies(one) and not one.active]
-    yield "that equality constraints are inactive", ["equalities"] if inactive else []
+    yield "that equality constraints are inactive", [equality_part(one.name) for one in inactive]
 
 
 def _welds_bodies(equality: Equality) -> bool:

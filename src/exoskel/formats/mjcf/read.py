@@ -178,7 +178,16 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         generated=generated_nodes(compiled, generated, owners),
         sensors={(0, node): {found} for node, found in sensors.sources.items()},
         views={(0, node): (found,) for node, found in views.sources.items()},
-        equalities=equality.objects.nodes,
+        objects={
+            node: (field, name)
+            for field, found in (
+                ("tendons", tendons.nodes),
+                ("equalities", equality.objects.nodes),
+                ("keyframes", views.keyframe_nodes),
+            )
+            for node, name in found.items()
+        },
+        partly_read=actuators.partly_read_states(),
         preserved=preserved,
     )
 
@@ -245,6 +254,12 @@ class ViewReader:
         self.sources |= {compiled.cameras.node(i): one for i, one in cameras.items()}
         self.sources |= {compiled.lights.node(i): one for i, one in lights.items()}
         world.keyframes += self._keyframes(coordinates)
+
+    @property
+    def keyframe_nodes(self) -> dict[int, str]:
+        """The names of the keyframes of the world, by their elements."""
+        elements = list(key_elements(self.compiled.prepared))[_first_keyframe(self.compiled) :]
+        return {key.node: one.name for key, one in zip(elements, self.world.keyframes, strict=False)}
 
     def _is_stated(self, name: str) -> bool:
         return not name.startswith(GENERATED)

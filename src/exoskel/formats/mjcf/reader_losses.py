@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.joints import joint_chain, stop_spring
 from exoskel.scene.cameras_and_keyframes import view_part
+from exoskel.scene.equality import equality_part
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.sensor import sensor_part
@@ -86,10 +87,11 @@ def _of_isaac(world: World) -> Iterator[Loss]:
     """What Isaac Sim reads of no world or shape."""
     if world.collision_exempt_groups:
         yield _ignored(world, _PROGRAMS["isaac"], "collision filters", ["collision_exempt_groups"])
-    if any(one.kind == "tendon" for one in world.equalities):
-        yield _ignored(world, _PROGRAMS["isaac"], EQUALITIES_OF_TENDONS, ["equalities"])
-    if any(one.kind == "joint" and not one.other for one in world.equalities):
-        yield _ignored(world, _PROGRAMS["isaac"], EQUALITIES_OF_ONE_JOINT, ["equalities"])
+    of_tendons = [equality_part(one.name) for one in world.equalities if one.kind == "tendon"]
+    of_one_joint = [equality_part(one.name) for one in world.equalities if one.kind == "joint" and not one.other]
+    for words, parts in ((EQUALITIES_OF_TENDONS, of_tendons), (EQUALITIES_OF_ONE_JOINT, of_one_joint)):
+        if parts:
+            yield _ignored(world, _PROGRAMS["isaac"], words, parts)
     for body in world.bodies():
         for shape in body.shapes:
             if isinstance(simplest_geometry(shape.geometry), Ellipsoid):

@@ -27,7 +27,7 @@ from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, di
 from exoskel.scene.actuator import Actuator, driven_joints
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Interval, Joint
-from exoskel.scene.lowering.actuators import actuator_part, control_part
+from exoskel.scene.lowering.actuators import actuator_part, state_parts
 from exoskel.scene.tendon import Tendon, TendonParts, TendonPoint, tendon_part
 from exoskel.scene.world import World
 from exoskel.source.output_context import OutputContext
@@ -77,7 +77,8 @@ class UsdActuatorWriter:
         for one in self.world.actuators:
             target, axis = self._target(one, known)
             if not target:
-                self.output.add_loss(self.world, CATALOGUE["US316.target"], actuator_part(one.name), name=one.name)
+                parts = (actuator_part(one.name), *state_parts(one))
+                self.output.add_loss(self.world, CATALOGUE["US316.target"], *parts, name=one.name)
                 continue
             prim = Prim(MUJOCO_ACTUATOR, names.unique(one.name, "actuator"))
             prim.metadata |= display_name(one.name, prim.name)
@@ -89,9 +90,9 @@ class UsdActuatorWriter:
             actuators.children.append(prim)
         return [group for group in (tendons, actuators) if group.children]
 
-    def _report_own(self, *parts: str, kind: str, name: str) -> None:
+    def _report_own(self, part: str, kind: str, name: str) -> None:
         """Report an actuator or tendon of a joint with several axes, which other programs do not read."""
-        self.output.add_loss(self.world, CATALOGUE["US219"], *parts, changes_effect=True, kind=kind, name=name)
+        self.output.add_loss(self.world, CATALOGUE["US219"], part, changes_effect=True, kind=kind, name=name)
 
     # --- actuators ------------------------------------------------------------------------------------
 
@@ -124,9 +125,8 @@ class UsdActuatorWriter:
                 custom[key] = repr(value)
         if custom:
             prim.metadata["customData"] = custom
-        if one.control or initial:
-            part = control_part(one.name)
-            self.output.add_loss(self.world, CATALOGUE["US218"], part, changes_effect=True, name=one.name)
+        if parts := state_parts(one):
+            self.output.add_loss(self.world, CATALOGUE["US218"], *parts, changes_effect=True, name=one.name)
 
     # --- tendons --------------------------------------------------------------------------------------
 
@@ -144,8 +144,7 @@ class UsdActuatorWriter:
             group.children.append(prim)
             found[tendon.name] = PrimPath(f"{path}/{prim.name}")
         for tendon, key in lost:
-            fields = (tendon_part(tendon.name), *(() if found else ("tendons",)))
-            self.output.add_loss(self.world, CATALOGUE[key], *fields, name=tendon.name)
+            self.output.add_loss(self.world, CATALOGUE[key], tendon_part(tendon.name), name=tendon.name)
         return found
 
     def _problem(self, tendon: Tendon) -> str:
@@ -187,7 +186,7 @@ class UsdActuatorWriter:
         }
         if all(self._plans[id(joint)].axis for joint in joints):
             return made
-        self._report_own(tendon_part(tendon.name), "tendons", kind="tendon", name=tendon.name)
+        self._report_own(tendon_part(tendon.name), kind="tendon", name=tendon.name)
         del made["rel mjc:path"]
         own = {f"custom rel {OWN_PATH}": unique, f"custom uniform int[] {OWN_AXES}": [place for place, _ in axes]}
         return made | own

@@ -96,7 +96,12 @@ def read(document: Document, options: ReadOptions) -> Scene:
     reader.read(scene)
     source.unused = unused_properties(index)
     prims = source_prims(scene, index, reader.actuators, reader.tendons)
-    scene.source_info = structs.replace(scene.source_info, preserved=prims, actuators=reader.actuators)
+    objects = {
+        node: (field, name)
+        for field, found in (("actuators", reader.actuators), ("tendons", reader.tendons))
+        for node, name in found.items()
+    }
+    scene.source_info = structs.replace(scene.source_info, preserved=prims, objects=objects)
     _repair_values(scene, index, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene

@@ -31,9 +31,20 @@ def actuator_part(name: str) -> str:
     return f"actuators/{name}"
 
 
-def control_part(name: str) -> str:
-    """How losses name the initial control of an actuator that is written itself."""
-    return f"{actuator_part(name)}/control"
+CONTROLS, INITIAL_ACTIVATIONS = "control", "activation"
+"""The parts of the initial state of actuators."""
+
+
+def state_parts(actuator: Actuator) -> tuple[str, ...]:
+    """How losses name the initial control and activation of an actuator, as far as they are not zero."""
+    initial = actuator.activation.initial if actuator.activation is not None else 0.0
+    states = ((CONTROLS, actuator.control), (INITIAL_ACTIVATIONS, initial))
+    return tuple(state_part(actuator.name, kind) for kind, value in states if value)
+
+
+def state_part(name: str, kind: str) -> str:
+    """How losses name a part of the initial state of an actuator."""
+    return f"{actuator_part(name)}/{kind}"
 
 
 def is_actuator_part(part: str) -> bool:

@@ -15,6 +15,7 @@ from exoskel.formats.mjcf.names import plain_name
 from exoskel.formats.mjcf.reader.compiled import Compiled, disabled_flags
 from exoskel.formats.mjcf.reader.generated_parts import GeneratedParts, servo_motors, strip_model
 from exoskel.formats.mjcf.reader.joint_chains import Segment
+from exoskel.formats.mjcf.reader.keyframe_lists import key_elements
 from exoskel.formats.mjcf.reader.models import DOCUMENT, FoundParts, Owner
 from exoskel.formats.mjcf.reader.tendons import TendonReader
 from exoskel.scene.actuator import Activation, ActivationKind, Actuator
@@ -24,7 +25,7 @@ from exoskel.scene.pose import vector_from_array
 from exoskel.scene.world import World
 
 _AFFINE, _FIXED, _STATELESS, _AT_JOINT, _AT_TENDON = 1, 0, 0, (0, 1), 3
-"""Values of mjtBias, mjtGain, mjtDyn and mjtTrn."""
+"""Values of mjtBias and mjtGain, of mjtDyn, and of mjtTrn."""
 _ACTIVATIONS: dict[int, ActivationKind] = {1: "integrator", 2: "filter", 3: "exact_filter"}
 """Kinds of activation, by the values of mjtDyn."""
 _ONE_COORDINATE = ("hinge", "slide")
@@ -157,7 +158,7 @@ class ActuatorReader:
             reason = "it acts on a joint with several coordinates"
         elif int(model.actuator_dyntype[number]) not in (_STATELESS, *_ACTIVATIONS):
             reason = "its activation is neither filtered nor integrated"
-        elif int(model.actuator_gaintype[number]) != _FIXED:
+        elif not self._has_constant_gain(number):
             reason = "its gain is not constant"
         elif int(model.actuator_biastype[number]) > _AFFINE:
             reason = "its bias is not linear"
@@ -172,6 +173,32 @@ class ActuatorReader:
         else:
             offset = self.tendons.offsets[int(model.actuator_trnid[number, 0])]
             self.world.actuators.append(self._actuator(number, tendon, -offset, tendon=tendon))
+
+    def _has_constant_gain(self, number: int) -> bool:
+        """Whether the gain depends on nothing: an affine one may have no factors of the length and velocity."""
+        kind = int(self.model.actuator_gaintype[number])
+        return kind == _FIXED or (kind == _AFFINE and not np.any(self.model.actuator_gainprm[number, 1:3]))
+
+    def partly_read_states(self) -> dict[tuple[int, str], bool]:
+        """The lists of keyframes with numbers of actuators that are not read, and whether all of them are.
+
+        Zero is as good as no number.
+        """
+        model: Any = self.model
+        found: dict[tuple[int, str], bool] = {}
+        if not (self.unread and model.nkey):
+            return found
+        slices = {"ctrl": self.compiled.control_slices}
+        if getattr(model, "na", 0):
+            first, count = np.maximum(model.actuator_actadr, 0), model.actuator_actnum
+            slices["act"] = [slice(*ends) for ends in np.column_stack((first, first + count)).tolist()]
+        for number, key in enumerate(key_elements(self.compiled.prepared)):
+            for name in slices.keys() & key.attributes.keys():
+                values = getattr(model, f"key_{name}")[number]
+                owners = {one for one, own in enumerate(slices[name]) if values[own].any()}
+                if not owners.isdisjoint(self.unread):
+                    found[key.node, name] = owners.issubset(self.unread)
+        return found
 
     def _target(self, number: int) -> tuple[Owner | None, str]:
         """The joint that an actuator acts on, or the name of the tendon."""

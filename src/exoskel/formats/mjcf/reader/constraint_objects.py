@@ -42,9 +42,12 @@ class ConstraintObjects:
         self._site = int(mujoco_import.load().mjtObj.mjOBJ_SITE)
 
     @property
-    def nodes(self) -> frozenset[int]:
-        """The elements of the constraints."""
-        return frozenset(self.compiled.equalities.node(number) for number in self._made)
+    def nodes(self) -> dict[int, str]:
+        """The names of the constraints in the world, by their elements."""
+        names = (one.name for one in self.world.equalities)
+        return {
+            self.compiled.equalities.node(number): name for number, name in zip(sorted(self._made), names, strict=True)
+        }
 
     def add(self, number: int, solver: SolverParameters) -> None:
         """Read a constraint.  Raises UnsupportedConstraintError."""

@@ -84,6 +84,11 @@ class TendonReader:
             self.names[number] = tendon.name
             self.world.tendons.append(tendon)
 
+    @property
+    def nodes(self) -> dict[int, str]:
+        """The names of the tendons in the scene, by their elements."""
+        return {self.compiled.tendons.node(number): name for number, name in self.names.items()}
+
     def extra_attributes(self, number: int) -> dict[str, Value]:
         """What the document states besides the tendon of the scene: solver settings and appearance."""
         found: dict[str, Value] = {}

@@ -152,18 +152,18 @@ class ActuatorPrimReader:
 
     def _mujoco_actuator(self, prim: StagePrim) -> Actuator:
         target, gear = self._geared_target(prim)
-        if prim.values.get("mjc:gainType", "fixed") != "fixed":
+        gain_type, gains = prim.values.get("mjc:gainType", "fixed"), numbers(prim, "mjc:gainPrm", (1.0,))
+        if gain_type not in ("fixed", "affine") or (gain_type == "affine" and any(gains[1:3])):
             raise UnsupportedPrimError("its gain is not constant")
         if prim.values.get("mjc:dynType", "none") not in ("none", *_ACTIVATIONS):
             raise UnsupportedPrimError("its activation is neither filtered nor integrated")
         bias_type = prim.values.get("mjc:biasType", "none")
         if bias_type not in ("none", "affine"):
             raise UnsupportedPrimError("its bias is not linear")
-        gain = numbers(prim, "mjc:gainPrm", (1.0,))[0]
         bias = numbers(prim, "mjc:biasPrm", (0.0, 0.0, 0.0)) if bias_type == "affine" else (0.0, 0.0, 0.0)
         control = _range(prim, "mjc:ctrlRange", "mjc:ctrlLimited")
         force = _range(prim, "mjc:forceRange", "mjc:forceLimited")
-        law = _Law(gear, gain, (bias[0], bias[1], bias[2]), control, force, _activation(prim))
+        law = _Law(gear, gains[0], (bias[0], bias[1], bias[2]), control, force, _activation(prim))
         return self._actuator(prim, target, law)
 
     def _actuator(self, prim: StagePrim, target: _DrivenPart, law: _Law) -> Actuator:
