@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Kinematics, Scene, World, spatial
+from exoskel import BodyState, Kinematics, Scene, Sphere, World, spatial
 from exoskel.formats.usd.compose import read_back
 from exoskel.formats.usd.tree import Layer, to_binary, to_text
 from exoskel.scene.inertia import MIN_MASS
@@ -274,3 +274,19 @@ def test_without_usd_core_only_text_can_be_written(monkeypatch: pytest.MonkeyPat
     for attempt in (lambda: to_binary(layer), lambda: read_back(b"#usda 1.0")):
         with pytest.raises(exoskel.ExoskelError, match=r"pip install 'exoskel\[usd\]'.*US001"):
             attempt()
+
+
+@pytest.mark.parametrize("to", ["usd", "mjcf", "sdf", "urdf", "skel"])
+@pytest.mark.parametrize("source", ["xode", "usd"])
+def test_sleeping_bodies_have_the_fate_of_what_is_written(source: str, to: str) -> None:
+    world = World("w")
+    body = world.add_model("m").add_body("b", mass=1.0, joint="free", shapes=[Sphere(0.1)])
+    body.state = BodyState(enabled=False, force=(1.0, 2.0, 3.0))
+    scene = exoskel.load(exoskel.convert(Scene([world]), None, to=source).data)
+    scene.world.models[0].bodies[0].mass = 2.0
+    report = exoskel.convert(scene, None, to=to)
+    (found,) = [item for item in report.items if item.path.endswith(("/@enabled", ":startsAsleep"))]
+    states = [one.state for one in exoskel.load(report.data).world.bodies()]
+    is_written = any(one is not None and not one.enabled for one in states)
+    assert (found.fate.value in ("exact", "kept"), found.loss) == (is_written, not is_written)
+    assert "forces" not in found.why

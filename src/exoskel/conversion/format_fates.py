@@ -38,6 +38,7 @@ from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.model import Model
 from exoskel.scene.shape import Material, Shape, Sphere, Texture
 from exoskel.scene.world import Scene, World
+from exoskel.source.losses import Loss
 from exoskel.source.textures import same_image
 from exoskel.spatial import Array
 
@@ -336,8 +337,12 @@ class FormatFates(NativeFates):
             if self._allows(joint, "r" if part == "angular_velocity" else "t", number):
                 return Verdict(Fate.APPROXIMATED, "as velocities of its joint, as far as the joint allows")
             return Verdict(Fate.DROPPED, "its joint does not allow this motion")
-        harmless = getattr(state, part) == getattr(BodyState(), part)
-        return Verdict(Fate.DROPPED, self.reasons.get(id(body), self.not_supported), harmless)
+        value, default = getattr(state, part), getattr(BodyState(), part)
+        other = self.written.counterparts[id(body)]
+        if isinstance(other, Body) and other.state is not None and value == getattr(other.state, part) != default:
+            return EXACT
+        losses = [loss for loss in self.losses.get(id(body), ()) if _is_about_state(loss, part)]
+        return Verdict(Fate.DROPPED, join_reasons(losses) or self.not_supported, harmless=value == default)
 
     def _allows(self, joint: Joint, letter: str, number: str) -> bool:
         """Whether a joint translates ("t") or rotates ("r") its body along an axis of the root frame (empty: any)."""
@@ -548,6 +553,12 @@ class NonXmlFates(FormatFates):
             case "geometry" | "pose":
                 return _OTHER_FRAME
         return Verdict(Fate.DROPPED, f"the shape is written without its {field}")
+
+
+def _is_about_state(loss: Loss, part: str) -> bool:
+    """Whether a loss concerns this part of the state of a body: it names parts, or is about all of them."""
+    parts = [field for field in loss.fields if field.startswith("state/")]
+    return f"state/{part}" in parts if parts else not loss.fields or "state" in loss.fields
 
 
 def _is_effective(joint: Joint, part: str) -> bool:

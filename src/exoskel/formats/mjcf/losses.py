@@ -223,12 +223,12 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
 _BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
     (
         "MJ603.body",
-        ("state",),
+        ("state", "state/force", "state/torque"),
         lambda body: body.state is not None and any((*body.state.force, *body.state.torque)),
     ),
     (
         "MJ509",
-        ("state",),
+        ("state", "state/enabled"),
         lambda body: body.state is not None and not body.state.enabled,
     ),
 )

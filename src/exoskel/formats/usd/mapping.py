@@ -302,7 +302,7 @@ _BODY: dict[str, SceneField | str] = {
     **dict.fromkeys(("@physics:velocity", "@physics:angularVelocity"), dof_field("velocity", owner="joints")),
     **dict.fromkeys(("@physics:rigidBodyEnabled", "@physics:kinematicEnabled", "@physics:simulationOwner"), STRUCTURE),
     "@newton:jointsAddMobility": STRUCTURE,
-    "@physics:startsAsleep": "state",
+    "@physics:startsAsleep": SceneField("state", ("enabled",)),
     "@physxRigidBody:disableGravity": "gravity",
     "@mjc:body:gravcomp": "gravity",
     "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),

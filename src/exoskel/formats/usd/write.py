@@ -111,9 +111,9 @@ class BodyWriter:
         if body.soft is not None:
             self.output.add_loss(body, CATALOGUE["US214" if has_surface(body.soft) else "US301"], "soft")
         if body.state is not None and any((*body.state.force, *body.state.torque)):
-            self.output.add_loss(body, CATALOGUE["US307"], "state")
+            self.output.add_loss(body, CATALOGUE["US307"], "state", "state/force", "state/torque")
         if body.state is not None and body.state.finite_rotation.mode:
-            self.output.add_loss(body, CATALOGUE["US307.rotation"], "state")
+            self.output.add_loss(body, CATALOGUE["US307.rotation"], "state", "state/finite_rotation")
 
 
 def marker_properties(offset: Any) -> Properties:

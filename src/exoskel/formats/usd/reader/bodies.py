@@ -24,7 +24,7 @@ from exoskel.formats.usd.reader.prims import (
     values,
 )
 from exoskel.formats.usd.textures import FILE, SCALE, read_texture
-from exoskel.scene.body import Body, Marker
+from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.collision_filter import Pair
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector, poses_from_matrices
@@ -216,6 +216,7 @@ _BODY_ATTRIBUTES = (
     "physics:principalAxes",
     "newton:inertia",
     "physxRigidBody:disableGravity",
+    "physics:startsAsleep",
 )
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
@@ -236,6 +237,8 @@ class UsdBodyReader:
     def read(self, prim: Any) -> Body:
         found = values(prim, _BODY_ATTRIBUTES)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
+        if found.get("physics:startsAsleep"):
+            body.state = BodyState(enabled=False)
         self.add(str(prim.path), body, found, targets(prim, FILTERED_PAIRS))
         return body
 
