@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Kinematics, Scene
+from exoskel import Kinematics, Scene, World
 from tests.support.scenes import all_files, name_of
 from tests.usd.support import close, lowered, paths, stage_of, written
 
@@ -39,9 +39,49 @@ def test_the_usdphysics_parser_finds_the_same_objects(file: Path) -> None:
         one = seen[kinds.RigidBody][where[id(body)]]
         assert close(poses[id(body)][:3, 3], np.array(one.position), SINGLE)
         assert len(one.collisions) == sum(id(shape) in where for shape in body.collisions)
-    articulated = [model for model in world.models if "PhysicsArticulationRootAPI" in _apis(stage, where[id(model)])]
-    assert len(seen.get(kinds.Articulation, {})) == len(articulated)
+    roots = [str(one.GetPath()) for one in stage.Traverse() if "PhysicsArticulationRootAPI" in _apis(one)]
+    assert sorted(seen.get(kinds.Articulation, {})) == sorted(roots)
 
 
-def _apis(stage: Any, path: str) -> list[str]:
-    return list(stage.GetPrimAtPath(path).GetAppliedSchemas())
+TREES = {
+    "floating": (("free", "free"), ["/w/m/a", "/w/m/b"]),
+    "at the world": (("revolute", "prismatic"), ["/w/m/joints/a_joint", "/w/m/joints/b_joint"]),
+    "both": (("free", "weld"), ["/w/m/a", "/w/m/joints/b_joint"]),
+    "one": (("free", ""), ["/w/m"]),
+}
+
+
+@pytest.mark.parametrize("self_collision", [False, True], ids=["apart", "colliding"])
+@pytest.mark.parametrize(("kinds", "expected"), TREES.values(), ids=TREES)
+def test_each_tree_of_a_model_is_an_articulation(
+    kinds: tuple[Any, Any], expected: list[str], self_collision: bool
+) -> None:
+    from pxr import UsdPhysics
+
+    world = World("w", self_collision=self_collision)
+    model = world.add_model("m")
+    shapes = [exoskel.Box((0.1, 0.1, 0.1))]
+    for name, kind in zip("ab", kinds, strict=True):
+        options: Any = {} if kind in ("free", "weld") else {"axis": (0, 1, 0)}
+        if kind:
+            model.add_body(name, joint=kind, mass=1.0, shapes=shapes, **options)
+            model.add_body(name * 2, parent=name, joint="revolute", mass=1.0, shapes=shapes, axis=(1, 0, 0))
+    layer, _ = written(Scene([world]))
+    found = UsdPhysics.UsdPhysicsLoadStageFromPrimRange(stage_of(layer), ["/"])
+    articulations = dict(zip(*found[UsdPhysics.ObjectType.Articulation], strict=True))
+    assert sorted(map(str, articulations)) == sorted(expected)
+    bodies = [sorted(map(str, one.articulatedBodies)) for one in articulations.values()]
+    assert all(len({path[:6] for path in paths if path}) == 1 for paths in bodies)
+    report = exoskel.convert(Scene([world]), None, to="usd")
+    assert report.certificate.passed
+    again = exoskel.load(report.data).world
+    assert [(one.name, {body.name for body in one.bodies}) for one in again.models] == [
+        ("m", {body.name for body in model.bodies})
+    ]
+    assert again.self_collision is self_collision
+    stated = [item for item in exoskel.convert(report.data, None, to="mjcf").items if "selfColl" in item.path]
+    assert len(stated) == len(expected) and all(item.fate.value == "exact" for item in stated)
+
+
+def _apis(prim: Any) -> list[str]:
+    return list(prim.GetAppliedSchemas())

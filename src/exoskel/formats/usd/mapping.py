@@ -212,11 +212,12 @@ def _instancer_rows() -> dict[str, SceneField | str]:
     return {**rows, kind: STRUCTURE, f"{kind}/{GROUP}": STRUCTURE}
 
 
+_SELF_COLLISION = ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions")
+"""The properties of articulation roots, which may be any prim of a model."""
 _ANYWHERE: dict[str, SceneField | str] = {
     GROUP: STRUCTURE,
     f"{GROUP}/@xformOp": FLATTENED,
-    f"{GROUP}/@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
-    f"{GROUP}/@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+    **{f"{GROUP}/@{name}": SceneField("self_collision", owner="world") for name in _SELF_COLLISION},
     **dict.fromkeys((f"{GROUP}/@newton:jointsAddMobility", "PhysicsScene/@mjc:compiler:angle"), STRUCTURE),
     f"{GROUP}/@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
     f"{GROUP}/@material:binding": _SHAPES["color"],
@@ -306,8 +307,7 @@ _BODY: dict[str, SceneField | str] = {
     "@physxRigidBody:disableGravity": "gravity",
     "@mjc:body:gravcomp": "gravity",
     "@physics:filteredPairs": SceneField("collision_exempt_groups", owner="world"),
-    "@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
-    "@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+    **{f"@{name}": SceneField("self_collision", owner="world") for name in _SELF_COLLISION},
     "@material:binding": _SHAPES["color"],
     "@material:binding:physics": _SHAPES["friction"],
     **dict.fromkeys(_GEOMETRY, SceneField("geometry", owner="shapes")),  # of a prim that is a body and a shape
@@ -391,13 +391,16 @@ FIELD_ROWS: FieldRows = {
         **_ANYWHERE,
         "": STRUCTURE,
         "@xformOp": FLATTENED,
-        "@newton:selfCollisionEnabled": SceneField("self_collision", owner="world"),
-        "@physxArticulation:enabledSelfCollisions": SceneField("self_collision", owner="world"),
+        **{f"@{name}": SceneField("self_collision", owner="world") for name in _SELF_COLLISION},
     },
     Body: {**_ANYWHERE, **_BODY},
     Shape: {**_ANYWHERE, **_SHAPE},
     Marker: {"": STRUCTURE, "@xformOp": "offset", "@radius": _SHOWN, "@purpose": _SHOWN},
-    Joint: {**_ANYWHERE, **_JOINT},
+    Joint: {
+        **_ANYWHERE,
+        **_JOINT,
+        **{f"@{name}": SceneField("self_collision", owner="world") for name in _SELF_COLLISION},
+    },
 }
 
 _INSTANCED = re.compile(r"^(limit|drive|state|physxMimicJoint):[A-Za-z]+:")

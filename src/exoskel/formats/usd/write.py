@@ -8,6 +8,7 @@ The tables are in `mapping`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import degrees, hypot, isfinite
 from typing import Any
 
@@ -385,9 +386,13 @@ class _UsdWorldWriter:
             prim.metadata |= display_name(joint.name, own)
             scope.children.append(prim)
         made.children.append(scope)
-        if any(not joint.loop for joint in written):
-            made.apis += ["PhysicsArticulationRootAPI", "NewtonArticulationRootAPI"]
-            made.properties["bool newton:selfCollisionEnabled"] = self.world.self_collision
+        roots = _tree_roots(model, [joint for joint in written if not joint.loop])
+        prims = {id(prim.item): prim for prim in (*made.children, *scope.children)}
+        # Newton refuses an articulation with several trees, if one of them floats.
+        places = [made] if len(roots) == 1 else [prims.get(id(one)) or prims[id(one.child)] for one in roots]
+        for place in places:
+            place.apis += ["PhysicsArticulationRootAPI", "NewtonArticulationRootAPI"]
+            place.properties["bool newton:selfCollisionEnabled"] = self.world.self_collision
 
     def _add_floating_data(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
         """Add custom data for the free joints of floating bodies, which are not written as joints."""
@@ -442,3 +447,11 @@ class _UsdWorldWriter:
             return []
         prim.metadata |= display_name(shape.name, prim.name)
         return [prim]
+
+
+def _tree_roots(model: Model, joints: Sequence[Joint]) -> list[Joint]:
+    """The joints of the roots of the trees that contain some joints, in the order of the model."""
+    roots: dict[int, Joint] = {}
+    for joint in (joint for joint in model.joints if not joint.loop):  # those of parents are before those of children
+        roots[id(joint.child)] = joint if joint.parent is None else roots[id(joint.parent)]
+    return list({id(root): root for root in (roots[id(joint.child)] for joint in joints)}.values())
