@@ -49,6 +49,7 @@ _APPEARANCE = ("cameras", "lights")
 """Fields of a world that only change pictures."""
 _IN_ACTUATORS = Verdict(Fate.LOWERED, "in the initial state of actuators")
 _ZERO_STATE = Verdict(Fate.DROPPED, "zero, as without this state", harmless=True)
+_IN_POSES = Verdict(Fate.APPROXIMATED, "only in the initial poses of the bodies")
 _IN_BODY_POSE = Verdict(Fate.LOWERED, "in the pose of its body")
 _STATIC = Verdict(Fate.DROPPED, "its model is static", harmless=True)
 _NO_STIFFNESS = Verdict(Fate.DROPPED, "no effect without a spring stiffness", harmless=True)
@@ -453,6 +454,8 @@ class FormatFates(NativeFates):
                 return EXACT
             if values.is_in_part_the_same:
                 return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
+            if part == "position" and self.capabilities.is_picture and not values.is_default:
+                return _IN_POSES
             return self._lost(joint, values.is_same or values.is_default, part)
         if not values.is_default and (changed := self._changed_effect(joint, part)):
             return Verdict(Fate.APPROXIMATED, changed)

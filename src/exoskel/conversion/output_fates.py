@@ -181,6 +181,7 @@ class OutputFates(ABC):
         if not found:
             return None
         is_dropped = all(loss.is_dropped for losses in found.values() for loss in losses)
+        is_dropped = is_dropped or self.capabilities.is_picture  # it has no springs
         reasons = join_reasons([loss for losses in found.values() for loss in losses])
         return Verdict(Fate.DROPPED if is_dropped else Fate.APPROXIMATED, reasons)
 
