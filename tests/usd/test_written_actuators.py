@@ -389,3 +389,15 @@ def test_an_affine_gain_without_factors_is_constant(source: str) -> None:
     assert "FM305" in next(item for item in report.items if item.path.endswith(("'f']", "/f"))).why
     unread = exoskel.load(text.replace("2 0 0", "2 1 0").replace("[2, 0", "[2, 1"))
     assert [one.name for one in unread.world.actuators] == ["a"]
+
+
+@pytest.mark.parametrize("source", ["mjcf", "usd"])
+def test_an_actuator_is_exact_although_another_is_lost(source: str) -> None:
+    text = TWO_OF_EACH.replace("</actuator>", '<motor name="pull" tendon="t"/></actuator>').replace('"2 3"', '"2 3 0"')
+    text = text.replace('"1 2"', '"0 0 0"')
+    scene = exoskel.load(exoskel.convert(text, None, to="usd").data if source == "usd" else text)
+    del scene.world.tendons[0]
+    report = exoskel.convert(scene, None, to="usd")
+    found = {re.split(r"[/']", item.path.rstrip("']"))[-1]: item for item in report.items if "ctuator" in item.path}
+    assert (found["a"].fate.value, found["pull"].fate.value) == ("exact", "dropped")
+    assert "pull" not in found["f"].why

@@ -25,12 +25,13 @@ from exoskel.conversion.output_fates import (
     is_in_moment,
     join_reasons,
 )
+from exoskel.conversion.world_object_fates import has_same_objects
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.cameras_and_keyframes import comparable_views
-from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, FIELDS, comparable_value, dof_rows, relative_difference
+from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, FIELDS, dof_rows, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import MOTION_FIELDS, STOPS, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -149,6 +150,8 @@ class FormatFates(NativeFates):
             return lowered
         if field == "actuators" and not STATES_OF_ACTUATORS.keys().isdisjoint(parts):
             return self._initial_states_written(world)
+        if field == "actuators" and parts and self._has_same_objects(world, field, parts):
+            return EXACT
         if field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
             return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
         if field in LISTED:
@@ -178,10 +181,8 @@ class FormatFates(NativeFates):
         other = self.written.counterparts[id(world)]
         if field in _APPEARANCE or not self._is_supported(world, field) or self._is_lost_as_a_whole(world, field):
             return False
-        rows = zip(getattr(world, field), comparable_value(world, field), strict=True)
-        mine, theirs = [row for one, row in rows if one.name in names], comparable_value(other, field)
-        tolerance = self.capabilities.tolerance(World, field)
-        return all(any(relative_difference(row, found) <= tolerance for found in theirs) for row in mine)
+        assert isinstance(other, World)
+        return has_same_objects(world, other, field, names, self.capabilities.tolerance(World, field))
 
     def _is_lost_as_a_whole(self, item: Item, field: str) -> bool:
         return any(field in loss.fields for loss in self.losses.get(id(item), ()))

@@ -8,6 +8,8 @@ from operator import attrgetter
 from exoskel.conversion.output_fates import LISTED, FieldVerdict, OutputFates, combine_users
 from exoskel.conversion.related_items import RelatedItems
 from exoskel.fates import Fate, Verdict
+from exoskel.scene.actuator import comparable_actuators
+from exoskel.scene.fields import comparable_value, relative_difference
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.world import World
 from exoskel.source.document import Document
@@ -84,3 +86,17 @@ class WorldObjectFates:
             for one in sorted(info.sensors[key], key=attrgetter("sensors"))
             for name, *_ in one.sensors
         ]
+
+
+def has_same_objects(world: World, other: World, field: str, names: Sequence[str], tolerance: float) -> bool:
+    """Whether another world has the objects with these names in a list of a world, whatever became of the others."""
+    mine = [row for name, row in _comparable_objects(world, field) if name in names]
+    theirs = [row for _, row in _comparable_objects(other, field)]
+    return bool(mine) and all(any(relative_difference(row, found) <= tolerance for found in theirs) for row in mine)
+
+
+def _comparable_objects(world: World, field: str) -> list[tuple[str, object]]:
+    """The names of the objects in a list of a world, with their values."""
+    if field == "actuators":
+        return [(one.name, comparable_actuators([one], world.models)) for one in world.actuators]
+    return [(one.name, row) for one, row in zip(getattr(world, field), comparable_value(world, field), strict=True)]
