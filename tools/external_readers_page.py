@@ -49,9 +49,9 @@ def external_readers() -> str:
         "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
         "Every sample, every example of the tests, one mechanism for each joint kind and every file of a corpus is "
         "written in each format and read by other programs, which get the very files. The values they find are "
-        "compared with the scene: masses, centres of mass, moments, world poses at random configurations, mass matrices, and the limits and "
-        "damping of joints. The tolerance is 1e-9. The mass matrices of the scene are computed by differentiating its "
-        "kinematics.",
+        "compared with the scene: masses, centres of mass, moments, world poses at random configurations, mass "
+        "matrices, and the limits and damping of joints. The tolerance is 1e-9. The mass matrices of the scene are "
+        "computed by differentiating its kinematics.",
         "USD stores physics in single precision, so its tolerance is 1e-6. Poses at random configurations are computed "
         "in double precision from the joints that Newton has read. Newton's own kinematics, whose single-precision "
         "errors add up along a chain, must agree with them to 1e-5. The column *start* compares the initial poses and "
@@ -81,9 +81,9 @@ def external_readers() -> str:
         *_target_files(),
         "## Changed copies",
         "Two programs are also compared on copies that they can read, to check the values in files that they refuse as "
-        "they are. These are no counts of files that open: those are above. DART reads SDFormat up to 1.6: instead of a "
-        "newer file it gets a copy without shapes, labelled 1.6. Pinocchio reads one tree of bodies from MJCF: it gets "
-        "a copy with all trees in one body, without actuators, sensors and keyframes.",
+        "they are. These are no counts of files that open: those are above. DART reads SDFormat up to 1.6: instead of "
+        "a newer file it gets a copy without shapes, labelled 1.6. Pinocchio reads one tree of bodies from MJCF: it "
+        "gets a copy with all trees in one body, without actuators, sensors and keyframes.",
         _largest(scenes, copies, record["errors"]),
         _limits(scenes, copies),
         "## Scene by scene",

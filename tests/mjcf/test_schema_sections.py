@@ -113,6 +113,7 @@ WITHOUT_EFFECT = {
     ("tendon/spatial", "springlength"): "the tendon has no stiffness",
     ("actuator/general", "biasprm"): "the bias is none",
     ("actuator/general", "biastype"): "the parameters of the bias are zero",
+    ("actuator/general", "gaintype"): "the factors of the gain are zero",
 }
 """Attributes that change numbers of the compiled model, but no force."""
 WITHOUT_EFFECT_IN_DEFAULTS = {

@@ -10,7 +10,7 @@ import pytest
 import exoskel
 from exoskel.conversion.node_fates import FateRecorder
 from exoskel.fates import Fate, Verdict
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, BodyState
 from exoskel.scene.fields import DOF_FIELDS, differences, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Drive, Joint
@@ -74,6 +74,13 @@ def _parts(recorder: FateRecorder, one: Item, other: Item, field: str, parts: Se
             has_no_effect = part == "rest" and not any(dof.stiffness for dof in one.dofs)
             is_default = has_no_effect or all(value == default for value in mine)
             yield part, is_default or relative_difference(mine, theirs) <= tolerance, is_default
+        return
+    if isinstance(one, Body) and isinstance(other, Body) and field == "state":
+        for part in parts or BodyState.__struct_fields__:
+            name = part.partition("/")[0]
+            values = [getattr(state or BodyState(), name) for state in (one.state, other.state)]
+            is_default = values[0] == getattr(BodyState(), name)
+            yield f"state/{part}", values[0] == values[1], is_default
         return
     mine, theirs = getattr(one, field), getattr(other, field)
     is_same = not any(d.field == field and d.error > tolerance for d in differences([(one, other)]))
