@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import Collector, ExoskelError, SaveError
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, SaveError
 from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, SourceCopy
-from exoskel.formats.saving.changes import changed_fields
+from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
+from exoskel.formats.saving.removed_parts import RemovedParts
 from exoskel.formats.saving.verification import Match, match
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, reread, write, write_copy
@@ -55,6 +57,8 @@ def rebase(scene: Scene, saved: PatchedDocument) -> None:
             scene.documents[:] = verified.reread.documents
             scene.diagnostics[:] = verified.reread.diagnostics
             scene.extensions[:] = verified.reread.extensions
+        for world in scene.worlds if saved.unknown else ():
+            world.drop_dangling_references()
     _set(scene, "stamp", now)
 
 
@@ -96,25 +100,14 @@ def _reorder(match: Match) -> None:
 # --- saving --------------------------------------------------------------------------------------------
 
 
-def save(
-    scene: SceneLike, path: str | os.PathLike[str] | None = None, *, format: str | None = None, force: bool = False
+FindLosses = Callable[[Scene, Format, OutputContext], list[Diagnostic]]
+"""Finds what a new document of a scene does not contain of the document that the scene was read from."""
+
+
+def save_document(
+    scene: SceneLike, path: str | os.PathLike[str] | None, *, format: str | None, force: bool, find_losses: FindLosses
 ) -> None:
-    """Write a scene, world or model to a file, by default the one it was read from.
-
-    In the format of its source, only the bytes of what was edited change.  A new document in canonical layout is
-    written for another format, for a scene built by a program, and for a new file if the source's own text cannot be
-    edited.  Either way the result is read back first.  Unless that gives the same scene, SaveError is raised and
-    nothing is written.
-
-    SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
-    document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
-    what is lost.  In MJCF files, values of bodies, joints, shapes and markers are edited in place.
-
-    A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
-    `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is
-    raised.  If the file has other names (hard links), these keep the old content, and FM202 is added to the scene's
-    diagnostics.  Actuators in a SKEL or XODE file are embedded; FM203 states how other programs read them.
-    """
+    """Write a scene, world or model to a file; see `exoskel.save`."""
     scene = as_scene(scene)
     own = _own_path(scene)
     if path is None and not own:
@@ -129,7 +122,11 @@ def save(
         output = OutputContext(target.parent)
         output.keeps_names = True
         output.file_name, output.extension = target.name, target.suffix.lower()
-        data = _new_document(scene, chosen, output) if patched is None else patched.data
+        lost: list[Diagnostic] = []
+        if patched is not None:
+            data, lost = patched.data, [*patched.unknown, *_lost_objects(scene, patched)]
+        else:
+            data = _new_document(scene, chosen, output, lambda: find_losses(scene, chosen, output))
         source = scene.documents[0] if is_own else None
         expected = source.stored if isinstance(source, Document) and not force else None
         sources = [Path(own)] if own else []
@@ -146,6 +143,7 @@ def save(
             _relocate_images(scene, target, output)
             _continue_with(scene, data, other_names)
             _report_actuators(scene, chosen)
+        scene.diagnostics += lost
 
 
 def _relocate_images(scene: Scene, target: Path, output: OutputContext) -> None:
@@ -224,7 +222,20 @@ def _patch(scene: Scene, format: Format, folder: Path, *, is_own: bool) -> Patch
         raise SaveError(f"{refusal}; save to a new file, which is written in canonical layout") from None
 
 
-def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
+def _lost_objects(scene: Scene, patched: PatchedDocument) -> list[Diagnostic]:
+    """Reports of the objects of worlds that were lost with what they refer to, in a document that was edited."""
+    source = scene.documents[0]
+    if patched.base is None or not isinstance(source, Document):
+        return []
+    collector = Collector(CATALOGUE, source)
+    for one in RemovedParts(patched.base, scene, Changes()).lost_objects:
+        collector.report("FM204.object", scene.worlds[0].node, what=one.what, name=one.name)
+    return collector.diagnostics
+
+
+def _new_document(
+    scene: Scene, format: Format, output: OutputContext, find_losses: Callable[[], list[Diagnostic]]
+) -> bytes:
     data = _unchanged(scene, format)
     if data is not None:
         copier = format.capabilities().copy_source
@@ -243,10 +254,12 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
         return edited
     data = canonical_bytes(scene, format.name, output.folder, output)
     source = scene.documents[0] if scene.documents else None
-    if format.embedding is None and scene.source_info.format == format.name and isinstance(source, Document):
-        collector = Collector(CATALOGUE, source)
-        collector.report("FM201", 0, format=format.name.upper())
-        scene.diagnostics += collector.diagnostics
+    if scene.source_info.format == format.name and isinstance(source, Document):
+        if format.embedding is None:
+            collector = Collector(CATALOGUE, source)
+            collector.report("FM201", 0, format=format.name.upper())
+            scene.diagnostics += collector.diagnostics
+        scene.diagnostics += find_losses()
     return data
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from exoskel.diagnostics import pluralize
 from exoskel.scene.actuator import ROTATION_VECTORS
@@ -26,7 +27,7 @@ class UnknownReferences:
         `what` is the kind of the object.  `coordinate` is that of the joint that it refers to, if it is stated.
         """
         found = self._joints.get(path)
-        details: dict[str, object] = {"what": what, "name": name, "path": path}
+        details: dict[str, Any] = {"what": what, "name": name, "path": path}
         if found is None:
             self.check.report("SC116", self.world, field, **details)
         elif coordinate and not _problem(*found):
