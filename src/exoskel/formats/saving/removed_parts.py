@@ -38,7 +38,7 @@ class RemovedParts:
         """The same for objects in lists of worlds, by the names of the field and of the object."""
         for before, after in zip(base.worlds, scene.worlds, strict=False):
             self.objects |= _removed_objects(before, after)
-        self.rebuilt = frozenset(id(item) for source, item in changes.edited if _is_rebuilt(source, item))
+        self.rebuilt = frozenset(id(item) for source, item in changes.edited if is_rebuilt(source, item))
         """The ids of joints whose degrees of freedom were created again for another kind."""
 
     @property
@@ -85,7 +85,8 @@ def _names(world: World, field: str) -> set[str]:
     return {one.name for one in getattr(world, field) if one.name}
 
 
-def _is_rebuilt(source: Item, item: Item) -> bool:
+def is_rebuilt(source: Item, item: Item) -> bool:
+    """Whether the degrees of freedom of a joint were created again for another kind."""
     if not isinstance(source, Joint) or not isinstance(item, Joint) or source.kind == item.kind:
         return False
     return len(source.motion) != len(item.motion)
