@@ -208,7 +208,6 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "keyframe/key/@qpos": SceneField("dofs", ("position",), "joints", later="keyframes"),
         "keyframe/key/@qvel": SceneField("dofs", ("velocity",), "joints", later="keyframes"),
         "keyframe/key/@ctrl": SceneField(elsewhere="in the controls of actuators and keyframes"),
-        "keyframe/key/@act": SceneField(elsewhere="in the activations of actuators and keyframes"),
         "keyframe/key/**": unused("a scene has no such state", affects_motion=True),
         "default": STRUCTURE,
         "default/**": unused("defaults of unsupported elements"),
