@@ -14,7 +14,7 @@ from exoskel.conversion.node_fates import FateRecorder
 from exoskel.conversion.output_fates import LISTED, in_part
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats.saving.changes import Changes, changed_fields
-from exoskel.formats.saving.removed_parts import OTHER_KIND, RemovedParts
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, RemovedParts
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS, FIELDS
 from exoskel.scene.item import Item, item_name, qualified_name
@@ -57,6 +57,9 @@ class EditedFateRecorder(FateRecorder):
         rebuilt = _at_places(self._edited, self.scene, self._removed.rebuilt)
         self._former_dofs = {id(item): self._changes.sources[key] for key, item in rebuilt}
         """The joints that were read with other degrees of freedom, by the ids of those that are written."""
+        lost = _at_places(self._edited, self.scene, self._removed.not_following)
+        self._not_following = {id(item) for _, item in lost}
+        """The ids of joints that were written without what they mimicked in the document."""
         self._open_document()
 
     def field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
@@ -64,6 +67,8 @@ class EditedFateRecorder(FateRecorder):
         former = self._former_dofs.get(id(item)) if field == "dofs" else None
         if isinstance(former, Joint) and _states_any(former, parts or DOF_FIELDS):
             return OTHER_KIND
+        if field == "mimic" and id(item) in self._not_following:
+            return NOT_FOLLOWING
         return super().field_verdict(item, field, parts)
 
     def _unused_nodes(self) -> dict[tuple[int, str], Verdict]:

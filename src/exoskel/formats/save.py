@@ -15,7 +15,7 @@ from exoskel.formats import registry
 from exoskel.formats.interface import Format, SourceCopy
 from exoskel.formats.saving.changes import Changes, changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
-from exoskel.formats.saving.removed_parts import OTHER_KIND, RemovedParts
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, RemovedParts
 from exoskel.formats.saving.verification import Match, match
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, reread, write, write_copy
@@ -290,14 +290,15 @@ def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
         return
     tags, parents = document.outline.tags, document.outline.parents
     verdicts = {node: verdict for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
-    gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED and verdict != OTHER_KIND}
+    own = {node: verdict for node, verdict in verdicts.items() if verdict in (OTHER_KIND, NOT_FOLLOWING)}
+    gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED} - own.keys()
     collector = Collector(CATALOGUE, document)
     for node in sorted(gone):
         if parents[node] not in gone:
             named = document.attribute_text(node, "name")
             collector.report("FM204", node, tag=tags[node], name=f" '{named}'" if named else "")
-    for node in (node for node, verdict in verdicts.items() if verdict == OTHER_KIND):
-        collector.report("FM204.lost", node, path=[document.path_of(node)], why=[OTHER_KIND.why])
+    for node, verdict in own.items():
+        collector.report("FM204.lost", node, path=[document.path_of(node)], why=[verdict.why])
     for node in sorted(verdicts.keys() & copy.inserted.keys()):
         collector.report("FM204.included", node)
     scene.diagnostics += collector.diagnostics

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import iter_items
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.item import Item, item_name
+from exoskel.scene.joint import Joint, can_mimic
 from exoskel.scene.merge import OBJECT_LISTS, with_models
 from exoskel.scene.model import Model
 from exoskel.scene.world import Scene, World
 
 REMOVED = Verdict(Fate.DROPPED, "it was removed from the scene", harmless=True)
 DEPENDENT = Verdict(Fate.DROPPED, "what it refers to is not in the scene any more")
+NOT_FOLLOWING = Verdict(Fate.DROPPED, "the joint cannot follow the one that it mimicked any more")
 OTHER_KIND = Verdict(Fate.DROPPED, "the joint has another kind, with other coordinates")
 _EQUALITIES = "equalities"
 
@@ -40,6 +41,8 @@ class RemovedParts:
             self.objects |= _removed_objects(before, after)
         self.rebuilt = frozenset(id(item) for source, item in changes.edited if is_rebuilt(source, item))
         """The ids of joints whose degrees of freedom were created again for another kind."""
+        self.not_following = frozenset(not_following(scene, changes))
+        """The ids of joints that lost what they mimicked."""
 
     @property
     def lost_objects(self) -> list[LostObject]:
@@ -83,6 +86,26 @@ def _removed_objects(before: World, after: World) -> Mapping[tuple[str, str], Ve
 
 def _names(world: World, field: str) -> set[str]:
     return {one.name for one in getattr(world, field) if one.name}
+
+
+def not_following(scene: Scene, changes: Changes) -> Iterator[int]:
+    """The ids of joints that cannot mimic any more what they mimicked in the document."""
+    for model in (model for world in scene.worlds for model in world.models):
+        names = {joint.name: joint for joint in model.joints}
+        for joint in model.joints:
+            source = changes.sources.get(id(joint))
+            if not isinstance(source, Joint) or source.mimic is None:
+                continue
+            if joint.mimic is not None:
+                leader = names.get(joint.mimic.joint)
+            else:  # the joint that it mimicked may have another name
+                leader = next((one for one in names.values() if _had_name(one, source.mimic.joint, changes)), None)
+            if leader is None or not can_mimic(joint.kind, leader.kind) or not leader.dof_count:
+                yield id(joint)
+
+
+def _had_name(joint: Joint, name: str, changes: Changes) -> bool:
+    return item_name(changes.sources.get(id(joint), joint)) == name
 
 
 def is_rebuilt(source: Item, item: Item) -> bool:

@@ -14,7 +14,7 @@ from exoskel.formats import registry
 from exoskel.formats.interface import FormatEditor, NodeKey, ReadOptions, SourceCopy
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.editor import DocumentEditor
-from exoskel.formats.saving.removed_parts import OTHER_KIND, REMOVED, is_rebuilt
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, REMOVED, is_rebuilt, not_following
 from exoskel.formats.urdf.name_references import UrdfNames
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, item_name
@@ -80,6 +80,11 @@ def _has_other_references(document: Document, changes: Changes) -> bool:
 
 def _fates(document: Document, edits: DocumentEditor) -> Iterator[tuple[NodeKey, Verdict]]:
     """The fates of what is not in the edited document."""
+    alone = {*not_following(edits.editor.scene, edits.changes)}
+    for source, item in edits.edited:
+        if id(item) in alone and source.node >= 0:
+            mimics = (node for node in document.outline.children(source.node) if document.outline.tags[node] == "mimic")
+            yield from (((node, ""), NOT_FOLLOWING) for node in mimics)
     for item in edits.changes.removed:
         if item.node >= 0:
             yield (item.node, ""), REMOVED
