@@ -192,9 +192,10 @@ def test_what_the_user_removes_himself_is_not_reported(tmp_path: Path) -> None:
 
 def test_a_coordinate_that_a_joint_loses_is_reported(tmp_path: Path) -> None:
     losses, data = saved(MJCF, "arm.xml", tmp_path, set_kind("*/l1_joint", "revolute", axes=((1.0, 0.0, 0.0),)))
-    assert len(losses) == 2
-    for loss, name in zip(losses, ("m2", "s2"), strict=True):
+    assert len(losses) == 3
+    for loss, name in zip(losses, ("m2", "s2", "l1_joint"), strict=True):
         assert f"'{name}'" in loss
+    assert "names of coordinates of joint 'l1_joint' are lost" in losses[-1]
     assert b'name="m1"' in data
     assert b'name="m2"' not in data
 
@@ -205,6 +206,27 @@ def test_limits_of_a_joint_with_other_coordinates_are_reported(tmp_path: Path) -
         "model[arm]/joint[j1]/axis/limit/lower",
         "model[arm]/joint[j1]/axis/limit/upper",
     ]
+
+
+XODE = b"""<xode version="1.0" name="x"><world name="w"><space name="s">
+  <body name="a"/>
+  <body name="b"/>
+  <joint name="j"><link1 body="a"/><link2 body="b"/>
+    <universal><anchor x="0" y="0" z="0"/><axis x="1" y="0" z="0" FMax="3.5" Vel="2"/>
+      <axis x="0" y="1" z="0" FMax="4.5"/></universal>
+  </joint>
+</space></world></xode>
+"""
+
+
+def test_parameters_of_ode_that_another_kind_does_not_have_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.xode"
+    path.write_bytes(XODE)
+    scene = exoskel.load(path)
+    set_kind("*/j", "planar", axes=())(scene.world)
+    exoskel.save(scene)
+    assert b"4.5" not in path.read_bytes()
+    assert "drives of joint 'j' are lost" in "".join(one.message for one in scene.diagnostics)
 
 
 def test_embedded_actuators_of_another_kind_of_joint_are_reported(tmp_path: Path) -> None:

@@ -109,8 +109,8 @@ def test_values_of_another_kind_are_reported(tmp_path: Path) -> None:
     model = scene.world.models[0]
     model.joint("elbow").kind, model.joint("elbow").axes, model.joint("elbow").mimic = "weld", (), None
     exoskel.save(scene)
-    assert [one.message.split(" is not")[0] for one in scene.diagnostics if one.code == "FM204"] == [
-        "joint[elbow]/limit"
+    assert [one.message.split(" are lost")[0] for one in scene.diagnostics if one.code == "FM204"] == [
+        "position limits, velocity limits, force limits of joint 'elbow'"
     ]
     assert 'type="fixed"' in path.read_text(encoding="utf-8")
 

@@ -7,21 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 
 import numpy as np
+from msgspec import structs
 
 from exoskel.conversion.pipeline import Conversion
+from exoskel.conversion.report import Report
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, Position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats.interface import Format
 from exoskel.formats.save import save_document
-from exoskel.formats.saving.removed_parts import REMOVED
+from exoskel.formats.saving.patch import changes_since_reading
+from exoskel.formats.saving.removed_parts import REMOVED, RemovedParts
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.item import item_name
 from exoskel.scene.merge import without_unknown_references
 from exoskel.scene.world import Scene, SceneLike
 from exoskel.source.document import Document
 from exoskel.source.numbers import given_numbers
 from exoskel.source.output_context import OutputContext
 
+_NAME = "name"
 _OF_SAVING = frozenset({"SC116", "FM201", "FM202", "FM203", "FM204"})
 """Diagnostics about a scene that is saved, not about its document."""
 
@@ -66,13 +71,39 @@ def find_losses(scene: Scene, format: Format, output: OutputContext) -> list[Dia
             report = conversion.report(known, conversion.write(known, path, may_copy=False))
         except (ExoskelError, ValueError):  # the document was written in another way
             return []
+    lost_names = _lost_names(source, conversion, report)
     documents = {"": source} | {one.name: one for one in scene.documents[1:] if isinstance(one, Document)}
-    lost = [*_outermost(report.items), *_lost_comments(report.items, documents)]
+    lost = [*_outermost(report.items), *lost_names, *_lost_comments(report.items, documents)]
     lost.sort(key=lambda fate: (fate.file, fate.line))
     found: list[Diagnostic] = []
     for fate in lost:
         found += _diagnostics(fate, documents.get(fate.file, source))
     return found
+
+
+def _lost_names(source: Document, conversion: Conversion, report: Report) -> Iterator[NodeFate]:
+    """The names that no text of the output contains, except those of what was removed or renamed.
+
+    The names of materials, filters and others are not in a scene.
+    """
+    changes = changes_since_reading(conversion.scene)
+    if not conversion.format.is_xml or changes is None or changes.changes is None or changes.base is None:
+        return
+    objects = RemovedParts(changes.base, conversion.scene, changes.changes).objects
+    edited = [before for before, after in changes.changes.edited if item_name(before) != item_name(after)]
+    known = {name for _, name in objects} | {item_name(item) for item in edited}
+    output = report.data.decode("utf-8", "replace")
+    end = -1
+    for fate in report.items:
+        if fate.file or fate.node < end:  # in something that is reported or was removed
+            continue
+        if not fate.attribute and fate.fate is Fate.DROPPED:
+            end = fate.end
+        elif fate.attribute == _NAME and not fate.loss and fate.fate is not Fate.KEPT:
+            name = source.attribute_text(fate.node, _NAME)
+            if name not in known and name not in output:
+                known.add(name)  # others refer to it
+                yield structs.replace(fate, fate=Fate.DROPPED, why="the output has another name, or none", loss=True)
 
 
 def _lost_comments(fates: Iterable[NodeFate], documents: Mapping[str, Document]) -> list[NodeFate]:

@@ -13,9 +13,9 @@ from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, SaveError
 from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, SourceCopy
-from exoskel.formats.saving.changes import Changes, changed_fields
+from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
-from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, RemovedParts
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, RemovedParts
 from exoskel.formats.saving.verification import Match, match
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, reread, write, write_copy
@@ -23,7 +23,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import STOPS, Drive, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.merge import without_unknown_references
 from exoskel.scene.shape import texture_of
@@ -228,9 +228,33 @@ def _lost_objects(scene: Scene, patched: PatchedDocument) -> list[Diagnostic]:
     if patched.base is None or not isinstance(source, Document):
         return []
     collector = Collector(CATALOGUE, source)
-    for one in RemovedParts(patched.base, scene, Changes()).lost_objects:
+    parts = RemovedParts(patched.base, scene, patched.changes)
+    for one in parts.lost_objects:
         collector.report("FM204.object", scene.worlds[0].node, what=one.what, name=one.name)
+    _report_lost_values(parts, collector)
+    _report_lost_drives(patched, collector)
     return collector.diagnostics
+
+
+def _report_lost_values(parts: RemovedParts, collector: Collector) -> None:
+    """Report the values of joints that got another kind."""
+    for one in parts.lost_values:
+        fields = [_COORDINATES if field == "name" else field.replace("_", " ") for field in one.fields]
+        collector.report("FM204.values", one.joint.node, fields=fields, joint=one.joint.name)
+
+
+_COORDINATES = "names of coordinates"
+_STOPS = dict.fromkeys(STOPS)
+
+
+def _report_lost_drives(saved: PatchedDocument, collector: Collector) -> None:
+    """Report parameters of ODE that the new kind of a joint does not have."""
+    for item, other in saved.verified.match.pairs if saved.verified is not None else ():
+        if isinstance(item, Joint) and isinstance(other, Joint) and item.drives != other.drives:
+            mine, theirs = ([structs.replace(one, **_STOPS) for one in joint.drives] for joint in (item, other))
+            if any(one != Drive() and one not in theirs for one in mine):
+                source = saved.changes.sources.get(id(item), item)
+                collector.report("FM204.values", source.node, fields=["drives"], joint=item.name)
 
 
 def _new_document(
@@ -273,13 +297,18 @@ def _edited_source(scene: Scene, format: Format, output: OutputContext) -> bytes
         return None
     try:
         require_valid(scene)
-        found = write_copy(scene, format.name, output, changes_since_reading(scene))
+        changes = changes_since_reading(scene)
+        found = write_copy(scene, format.name, output, changes)
     except (ExoskelError, ValueError) as error:
         raise SaveError(f"the scene cannot be saved: {error}") from None
-    if found is None:
+    if found is None or changes is None:
         return None
     if found.copy is not None:
         _report_dependents(scene, found.copy)
+        if changes.base is not None and changes.changes is not None:
+            collector = Collector(CATALOGUE, changes.base.documents[0])
+            _report_lost_values(RemovedParts(changes.base, scene, changes.changes), collector)
+            scene.diagnostics += collector.diagnostics
     return found.data
 
 
@@ -290,7 +319,7 @@ def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
         return
     tags, parents = document.outline.tags, document.outline.parents
     verdicts = {node: verdict for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
-    own = {node: verdict for node, verdict in verdicts.items() if verdict in (OTHER_KIND, NOT_FOLLOWING)}
+    own = {node: verdict for node, verdict in verdicts.items() if verdict == NOT_FOLLOWING}
     gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED} - own.keys()
     collector = Collector(CATALOGUE, document)
     for node in sorted(gone):
@@ -301,7 +330,9 @@ def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
         collector.report("FM204.lost", node, path=[document.path_of(node)], why=[verdict.why])
     for node in sorted(verdicts.keys() & copy.inserted.keys()):
         collector.report("FM204.included", node)
-    scene.diagnostics += collector.diagnostics
+    reported = "".join(one.message for one in collector.diagnostics)
+    unknown = [one for one in without_unknown_references(scene)[1] if one.message.split("'")[1] not in reported]
+    scene.diagnostics += [*unknown, *collector.diagnostics]
 
 
 def _folder_of(scene: Scene) -> Path | None:

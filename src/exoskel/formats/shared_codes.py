@@ -69,6 +69,10 @@ CATALOGUE = Catalogue(
                 "FM204.object",
                 "{what} '{name}' is removed from the file: what it refers to is not in the scene any more",
             ),
+            warning(
+                "FM204.values",
+                "{fields} of joint '{joint}' are lost: the joint has another kind, with other coordinates",
+            ),
             warning("FM204.lost", "{path} is not in the saved file: {why}"),
             warning("FM204.approximated", "{path} is only approximately in the saved file: {why}"),
         ),

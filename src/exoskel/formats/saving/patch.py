@@ -282,13 +282,14 @@ class VerifiedDocument(Struct):
 class PatchedDocument(Struct):
     """The bytes to be saved; `verified` is None if they are those of the source.
 
-    `base` is the scene that was read from the source, if anything was edited.  `unknown` are warnings about what refers
-    to nothing, which is not in the file.
+    `base` is the scene that was read from the source, if anything was edited, and `changes` what was.  `unknown` are
+    warnings about what refers to nothing, which is not in the file.
     """
 
     data: bytes
     verified: VerifiedDocument | None = None
     base: Scene | None = None
+    changes: Changes = field(default_factory=Changes)
     unknown: list[Diagnostic] = field(default_factory=list)
 
 
@@ -415,7 +416,7 @@ class _Patcher:
                     clash = self._editor.find_name_clash(base, edited.reread)
                     if clash:
                         raise SaveError(clash)
-                    return PatchedDocument(edited.data, edited, base)
+                    return PatchedDocument(edited.data, edited, base, changes)
         raise SaveError(f"this edit cannot be made in the file itself ({problem})")
 
     def _attempt(

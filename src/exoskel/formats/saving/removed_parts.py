@@ -8,7 +8,7 @@ from typing import NamedTuple
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.edit_tracking import no_edits
-from exoskel.scene.fields import iter_items
+from exoskel.scene.fields import DEFAULT_DOF_ROW, DOF_FIELDS, dof_rows, iter_items
 from exoskel.scene.item import Item, item_name
 from exoskel.scene.joint import Joint, can_mimic
 from exoskel.scene.merge import OBJECT_LISTS, with_models
@@ -29,6 +29,13 @@ class LostObject(NamedTuple):
     name: str
 
 
+class LostValues(NamedTuple):
+    """Fields of the degrees of freedom of a joint that another kind of joint does not have."""
+
+    joint: Joint
+    fields: list[str]
+
+
 class RemovedParts:
     """What is not in a scene any more; `base` is the scene that was read from its document."""
 
@@ -39,6 +46,8 @@ class RemovedParts:
         """The same for objects in lists of worlds, by the names of the field and of the object."""
         for before, after in zip(base.worlds, scene.worlds, strict=False):
             self.objects |= _removed_objects(before, after)
+        self.lost_values = [*_lost_values(changes)]
+        """The values of joints of another kind."""
         self.rebuilt = frozenset(id(item) for source, item in changes.edited if is_rebuilt(source, item))
         """The ids of joints whose degrees of freedom were created again for another kind."""
         self.not_following = frozenset(not_following(scene, changes))
@@ -88,6 +97,17 @@ def _names(world: World, field: str) -> set[str]:
     return {one.name for one in getattr(world, field) if one.name}
 
 
+def _lost_values(changes: Changes) -> Iterator[LostValues]:
+    for source, item in changes.edited:
+        if is_rebuilt(source, item) and isinstance(source, Joint) and source._dofs is not None and source.node >= 0:
+            rows = list(zip(*dof_rows(source), strict=True))
+            fields = [
+                n for n, default, row in zip(DOF_FIELDS, DEFAULT_DOF_ROW, rows, strict=True) if {*row} - {default}
+            ]
+            if fields:
+                yield LostValues(source, fields)
+
+
 def not_following(scene: Scene, changes: Changes) -> Iterator[int]:
     """The ids of joints that cannot mimic any more what they mimicked in the document."""
     for model in (model for world in scene.worlds for model in world.models):
@@ -96,11 +116,12 @@ def not_following(scene: Scene, changes: Changes) -> Iterator[int]:
             source = changes.sources.get(id(joint))
             if not isinstance(source, Joint) or source.mimic is None:
                 continue
-            if joint.mimic is not None:
+            if joint.mimic is None:  # cleared by the user, unless the joint that it mimicked was removed
+                is_lost = not any(_had_name(one, source.mimic.joint, changes) for one in model.joints)
+            else:
                 leader = names.get(joint.mimic.joint)
-            else:  # the joint that it mimicked may have another name
-                leader = next((one for one in names.values() if _had_name(one, source.mimic.joint, changes)), None)
-            if leader is None or not can_mimic(joint.kind, leader.kind) or not leader.dof_count:
+                is_lost = leader is None or not can_mimic(joint.kind, leader.kind) or not leader.dof_count
+            if is_lost:
                 yield id(joint)
 
 

@@ -14,7 +14,7 @@ from exoskel.formats import registry
 from exoskel.formats.interface import FormatEditor, NodeKey, ReadOptions, SourceCopy
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.editor import DocumentEditor
-from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, REMOVED, is_rebuilt, not_following
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, REMOVED, not_following
 from exoskel.formats.urdf.name_references import UrdfNames
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, item_name
@@ -31,8 +31,6 @@ from exoskel.source.splice import OverlapError, Patch
 _MATERIAL, _INERTIAL = "material", "inertial"
 _REFERENCES_OF_ITEMS = frozenset({"parent", "child", "mimic"})
 """Elements of links and joints that refer to others: they are edited with these."""
-_VALUES_OF_KINDS = frozenset({"limit", "dynamics"})
-"""Elements with values of the degrees of freedom of a joint."""
 
 
 def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
@@ -88,13 +86,6 @@ def _fates(document: Document, edits: DocumentEditor) -> Iterator[tuple[NodeKey,
     for item in edits.changes.removed:
         if item.node >= 0:
             yield (item.node, ""), REMOVED
-    for source, item in edits.changes.edited:
-        if is_rebuilt(source, item) and source.node >= 0:
-            new = edits.after.get(id(item))
-            stated = {child.tag for child in new.children} if new is not None else set()
-            for node in document.outline.children(source.node):
-                if document.outline.tags[node] in _VALUES_OF_KINDS - stated:
-                    yield (node, ""), OTHER_KIND
 
 
 class UrdfEditor(FormatEditor):
