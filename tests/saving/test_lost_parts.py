@@ -195,7 +195,7 @@ def test_a_coordinate_that_a_joint_loses_is_reported(tmp_path: Path) -> None:
     assert len(losses) == 3
     for loss, name in zip(losses, ("m2", "s2", "l1_joint"), strict=True):
         assert f"'{name}'" in loss
-    assert "names of coordinates of joint 'l1_joint' are lost" in losses[-1]
+    assert "the names 'j2a' and 'j2b' of joint 'l1_joint' are lost" in losses[-1]
     assert b'name="m1"' in data
     assert b'name="m2"' not in data
 

@@ -239,11 +239,11 @@ def _lost_objects(scene: Scene, patched: PatchedDocument) -> list[Diagnostic]:
 def _report_lost_values(parts: RemovedParts, collector: Collector) -> None:
     """Report the values of joints that got another kind."""
     for one in parts.lost_values:
-        fields = [_COORDINATES if field == "name" else field.replace("_", " ") for field in one.fields]
+        names = " and ".join(repr(dof.name) for dof in one.joint.dofs if dof.name)
+        fields = [f"the names {names}" if field == "name" else field.replace("_", " ") for field in one.fields]
         collector.report("FM204.values", one.joint.node, fields=fields, joint=one.joint.name)
 
 
-_COORDINATES = "names of coordinates"
 _STOPS = dict.fromkeys(STOPS)
 
 
