@@ -143,7 +143,7 @@ def save_document(
             _relocate_images(scene, target, output)
             _continue_with(scene, data, other_names)
             _report_actuators(scene, chosen)
-        scene.diagnostics += lost
+        scene.diagnostics.extend(lost)
 
 
 def _relocate_images(scene: Scene, target: Path, output: OutputContext) -> None:

@@ -26,7 +26,6 @@ from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import add_pose, add_transform, format_bound, mimics_itself
 from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_elements
 from exoskel.formats.urdf.mujoco_options import add_options
-from exoskel.formats.urdf.source_edits import copy_source, edit_source
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
@@ -546,6 +545,4 @@ CAPABILITIES = WriterCapabilities(
     has_textures=True,
     body_frames_at_joints=True,
     lower_joints=lower_joints,
-    copy_source=copy_source,
-    edit_source=edit_source,
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import chain
 
+from msgspec import structs
+
 from exoskel.diagnostics import ExoskelError
 from exoskel.fates import Verdict
 from exoskel.formats import registry
@@ -15,6 +17,7 @@ from exoskel.formats.interface import FormatEditor, NodeKey, ReadOptions, Source
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.editor import DocumentEditor
 from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, REMOVED, not_following
+from exoskel.formats.urdf import write
 from exoskel.formats.urdf.name_references import UrdfNames
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, item_name
@@ -86,6 +89,9 @@ def _fates(document: Document, edits: DocumentEditor) -> Iterator[tuple[NodeKey,
     for item in edits.changes.removed:
         if item.node >= 0:
             yield (item.node, ""), REMOVED
+
+
+CAPABILITIES = structs.replace(write.CAPABILITIES, copy_source=copy_source, edit_source=edit_source)
 
 
 class UrdfEditor(FormatEditor):
