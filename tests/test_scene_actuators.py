@@ -200,6 +200,10 @@ def test_names_of_actuators_and_joints_are_checked() -> None:
     world.actuators.append(Actuator("a", "pendulum/nothing", 0))
     assert {(d.code, d.severity) for d in exoskel.check(world)} == {("SC102", "error"), ("SC116", "warning")}
     world.actuators[:] = [Actuator("a", "pendulum/hinge", 4)]
+    (found,) = exoskel.check(world)
+    assert found.code == "SC116"
+    assert "actuator 'a' refers to coordinate 4 of joint 'pendulum/hinge', which has 1" in found.message
+    world.actuators[:] = [Actuator("a", "pendulum/hinge", -1)]
     assert [d.code for d in exoskel.check(world)] == ["SC101"]
 
 

@@ -27,6 +27,7 @@ from exoskel import (
     World,
 )
 from exoskel.scene.edit_tracking import no_edits
+from exoskel.scene.joint import TRAITS
 
 
 def arm() -> tuple[World, Model]:
@@ -200,3 +201,20 @@ def test_friction_of_shapes_of_a_built_body_is_converted(to: str) -> None:
 def test_a_mass_from_a_density_is_a_clean_number() -> None:
     body = Model(name="m").add_body("b", shapes=[Box((0.1, 0.3, 0.7))], density=0.7)
     assert repr(body.mass) == "0.0147"
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("swapped", {"universal", "hinge2"}), ("collapses", {"universal"})])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "universal", "hinge2", "ball", "screw"])
+def test_flags_of_other_kinds_of_joints_are_refused(name: str, kinds: set[str], kind: str) -> None:
+    world = exoskel.World()
+    body = world.add_model("m").add_body("a")
+    joint = next(world.joints())
+    joint.kind = kind  # type: ignore[assignment]
+    joint.axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))[: TRAITS[joint.kind].axes]
+    setattr(joint, name, True)
+    found = [one.message for one in exoskel.check(world)]
+    assert found == [] if kind in kinds else found[0].endswith("joints may have") and name in found[0]
+    joint.kind = "weld"
+    joint.axes = ()
+    assert not getattr(joint, name)  # it does not outlive its kind
+    assert body in world.bodies()

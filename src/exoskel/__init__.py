@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from exoskel.conversion.diff import DiffEntry, diff
     from exoskel.conversion.driver import convert
     from exoskel.conversion.report import Certificate, Check, RefusedError, Report
+    from exoskel.conversion.saving import save
     from exoskel.diagnostics import (
         Diagnostic,
         ExoskelError,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from exoskel.engines.preflight import EngineWarning, NotRunnableError, preflight
     from exoskel.fates import Fate, NodeFate
     from exoskel.formats.load import load
-    from exoskel.formats.save import save
     from exoskel.scene.actuator import Activation, Actuator
     from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
     from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, look_at
@@ -120,7 +120,7 @@ _LAZY = {
     "Fate": "exoskel.fates",
     "NodeFate": "exoskel.fates",
     "load": "exoskel.formats.load",
-    "save": "exoskel.formats.save",
+    "save": "exoskel.conversion.saving",
     "Activation": "exoskel.scene.actuator",
     "Actuator": "exoskel.scene.actuator",
     "SceneSensor": "exoskel.scene.sensor",

@@ -233,7 +233,16 @@ def test_a_rename_that_fails_changes_nothing(items: list[str], tmp_path: Path, e
     assert path.read_text() == FOREIGN["robot.sdf"]
 
 
-@pytest.mark.parametrize("name", ["robot.urdf", "robot.sdf"])
+def test_a_urdf_file_keeps_its_text(tmp_path: Path, exoskel_command: Command) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(FOREIGN["robot.urdf"])
+    assert exoskel_command("set", path, "body:b.mass=3", "--out", tmp_path / "new.urdf").code == 0
+    before, after = (one.read_text().splitlines() for one in (path, tmp_path / "new.urdf"))
+    assert any('<mass value="3"/>' in line for line in after)
+    assert sum(line not in after for line in before) <= 1
+
+
+@pytest.mark.parametrize("name", ["robot.sdf"])
 def test_a_new_document_without_parts_that_a_scene_lacks_is_announced(
     name: str, tmp_path: Path, exoskel_command: Command
 ) -> None:

@@ -172,7 +172,7 @@ def test_the_plane_of_a_joint_can_be_named_or_given_by_axes() -> None:
 def test_fields_that_a_kind_of_joint_does_not_use_are_ignored() -> None:
     def edit(world: World) -> None:
         joint = world.models[0].joint("upper_joint")
-        joint.order, joint.plane, joint.pitch, joint.swapped = "zyx", "yz", 5.0, True
+        joint.order, joint.plane, joint.pitch = "zyx", "yz", 5.0
         joint.pose = Pose((0.1, 0.0, 0.0))
 
     assert kinds(one_and(edit)) == [("lab/arm/joint[upper_joint]/pose", "changed")]

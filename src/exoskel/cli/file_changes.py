@@ -70,7 +70,8 @@ class EditedOutput(Struct, frozen=True, kw_only=True):
 
 def save_edits(scene: Scene, output: EditedOutput) -> None:
     """Write an edited scene as a minimal change of its source."""
-    from exoskel.formats.save import save, saved_bytes
+    from exoskel.conversion.saving import save
+    from exoskel.formats.save import saved_bytes
 
     source = scene.documents[0] if scene.documents else None
     format = registry.by_name(scene.source_info.format or registry.DEFAULT.name)

@@ -14,7 +14,7 @@ from exoskel import spatial
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, comparable_value, relative_difference, transform_differences
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint, coordinate_suffixes
+from exoskel.scene.joint import KINDS_OF_FLAGS, PLANES, TRAITS, Dof, Drive, Joint, coordinate_suffixes
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.model import Model
 from exoskel.scene.pose import Pose
@@ -45,7 +45,7 @@ _USED_BY: dict[str, tuple[str, ...]] = {
     "order": ("euler",),
     "plane": ("planar", "translational2d"),
     "pitch": ("screw",),
-    "swapped": ("universal", "hinge2"),
+    **KINDS_OF_FLAGS,
 }
 _DRIVE_DEFAULTS = {
     "low_stop": -inf,

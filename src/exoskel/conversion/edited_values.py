@@ -1,27 +1,30 @@
-"""The fates of values that were edited since a document was read, and that the document does not state.
+"""The fates of the nodes of a document whose scene was edited, and of edited values that the document does not state.
 
-Fates are those of nodes.  A value that was set in Python has no node if it was absent or a default before: its loss
-would be silent.
+Nodes of what is not in the scene any more are dropped.  A value that was set in Python has no node if it was absent or
+a default before: its loss would be silent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import takewhile
 from typing import NamedTuple
 
 from exoskel.conversion.node_fates import FateRecorder
 from exoskel.conversion.output_fates import LISTED, in_part
-from exoskel.fates import NodeFate, Verdict
+from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats.saving.changes import Changes, changed_fields
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, OTHER_KIND, RemovedParts
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS, FIELDS
 from exoskel.scene.item import Item, item_name, qualified_name
-from exoskel.scene.joint import Dof, Drive
+from exoskel.scene.joint import Dof, Drive, Joint
 from exoskel.scene.shape import Material
 from exoskel.scene.world import Scene
 
 _NAMED = (*LISTED, "actuators")
 """Fields of a world that list objects by name, which have fates of their own."""
+_NOT_PRESERVED = Verdict(Fate.DROPPED, "it refers to something that is not in the scene any more")
 _WITHOUT_MOTION = frozenset({"name", "color", "material", "cameras", "lights"})
 
 ScenePlace = tuple[object, ...]
@@ -41,16 +44,83 @@ class EditedFateRecorder(FateRecorder):
 
     _changes = Changes()
     _edited = Scene()
+    _removed: RemovedParts | None = None
 
-    def note_edits(self, scene: Scene, changes: Changes) -> None:
-        """Note how the scene that is converted differs from what was read."""
+    def note_edits(self, scene: Scene, changes: Changes, base: Scene) -> None:
+        """Note how the scene that is converted differs from what was read, `base`."""
         self._edited, self._changes = scene, changes
         self._asked: set[tuple[int, str, str]] = set()
         """The parts of the fields of items, by id, that nodes state."""
+        self._removed = RemovedParts(base, scene, changes)
+        self.found_objects: set[tuple[str, str]] = set()
+        """The removed objects of worlds that nodes state, by the names of their fields and their own."""
+        rebuilt = _at_places(self._edited, self.scene, self._removed.rebuilt)
+        self._former_dofs = {id(item): self._changes.sources[key] for key, item in rebuilt}
+        """The joints that were read with other degrees of freedom, by the ids of those that are written."""
+        lost = _at_places(self._edited, self.scene, self._removed.not_following)
+        self._not_following = {id(item) for _, item in lost}
+        """The ids of joints that were written without what they mimicked in the document."""
+        self._open_document()
 
     def field_verdict(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         self._asked.update((id(item), field, part) for part in parts or ("",))
+        former = self._former_dofs.get(id(item)) if field == "dofs" else None
+        if isinstance(former, Joint) and _states_any(former, parts or DOF_FIELDS):
+            return OTHER_KIND
+        if field == "mimic" and id(item) in self._not_following:
+            return NOT_FOLLOWING
         return super().field_verdict(item, field, parts)
+
+    def _unused_nodes(self) -> dict[tuple[int, str], Verdict]:
+        found = super()._unused_nodes()
+        if self._removed is None:
+            return found
+        removed = self._removed.nodes.get(self.number, {})
+        lost = dict.fromkeys(self._not_preserved_nodes(), _NOT_PRESERVED)
+        return found | {(node, ""): verdict for node, verdict in {**lost, **removed}.items()}
+
+    def _not_preserved_nodes(self) -> Iterator[int]:
+        """Elements that documents of the same format usually have again, and this one does not."""
+        if self.source is self.target and not self.target.embeds_data:
+            for one in self.scene.diagnostics:
+                is_own = one.source is self.document and one.place.node not in self.preserved.unknown
+                if is_own and not one.place.attribute and one.key.startswith(self.mapping.diagnostics.preserved):
+                    yield one.place.node
+
+    def _node_verdict(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
+        is_kept = node in self.preserved.unknown and node not in self.preserved.lost
+        objects = {} if self._removed is None or is_kept else self._removed.objects
+        if objects and (found := self._object_verdict(objects, owner, path, node)) is not None:
+            self._depends_on_others = True
+            return found
+        return super()._node_verdict(owner, path, node, attribute)
+
+    def _object_verdict(
+        self, objects: Mapping[tuple[str, str], Verdict], owner: Item | None, path: str, node: int
+    ) -> Verdict | None:
+        """The verdict on an element of an object that is not in the world any more; None for all other elements."""
+        row = self._find_row(owner, path)
+        field = "actuators" if row is not None and row.owner == "actuator" else row.name if row is not None else ""
+        field = "equalities" if node in self.equalities else field
+        if not any(field == one for one, _ in objects):
+            return None
+        for name in self._names_of_objects(field, node):
+            if (verdict := objects.get((field, name))) is not None:
+                self.found_objects.add((field, name))
+                return verdict
+        return None
+
+    def _names_of_objects(self, field: str, node: int) -> Iterator[str]:
+        """The names that the object in an element may have in the scene."""
+        info = self.scene.source_info
+        if field in LISTED:
+            yield from self._listed_names(field, node)
+        for one in takewhile(lambda one: one not in self.items, self.outline.ancestry(node)[::-1]):
+            if field == "actuators" and (driver := info.actuators.get(one)):
+                yield driver
+            yield from filter(None, (self.document.attribute_text(one, name) for name in ("name", "joint", "tendon")))
+            if not self.source.is_xml:
+                yield self.document.path_of(one).rpartition("/")[2]
 
     def fates(self) -> list[NodeFate]:
         """All fates of nodes, and then the losses of values without one."""
@@ -101,6 +171,22 @@ class EditedFateRecorder(FateRecorder):
         is_seen = isinstance(item, Marker) or id(item) in self.related.visual_shapes
         affects_motion = not is_seen and edit.field not in _WITHOUT_MOTION
         return NodeFate(line, path, verdict.fate, verdict.why, loss=True, affects_motion=affects_motion)
+
+
+def _at_places(scene: Scene, other: Scene, wanted: Set[int]) -> Iterator[tuple[int, Item]]:
+    """The items of another scene at the places of items with some ids, with these ids."""
+    places = {place: id(item) for item, place in _places(scene) if id(item) in wanted} if wanted else {}
+    yield from ((places[place], item) for item, place in _places(other) if place in places)
+
+
+def _states_any(joint: Joint, parts: Sequence[str]) -> bool:
+    """Whether a joint has values of its degrees of freedom that are not the defaults."""
+    return joint._dofs is not None and any(
+        getattr(dof, part) != getattr(_DEFAULT_DOF, part) for dof in joint.dofs for part in parts
+    )
+
+
+_DEFAULT_DOF = Dof()
 
 
 def _places(scene: Scene) -> Iterator[tuple[Item, ScenePlace]]:

@@ -166,7 +166,7 @@ class OutputFates(ABC):
             own = [one for one in dropped if one.changes_effect is changes_effect]
             if own and attributes.intersection(parts):
                 return Verdict(Fate.DROPPED, join_reasons(own))
-        if all(loss.is_dropped for loss in losses):
+        if all(loss.is_dropped for loss in losses) and not all(loss.changes_effect for loss in losses):
             return Verdict(Fate.DROPPED, join_reasons(losses))
         is_same = not any(loss.changes_effect for loss in losses)
         return Verdict(Fate.LOWERED if is_same else Fate.APPROXIMATED, join_reasons(losses))

@@ -18,7 +18,7 @@ from exoskel.conversion.passes import JointLowering, MeshDecomposition, UpAxisRo
 from exoskel.conversion.physics_certificate import compare as compare_physics
 from exoskel.conversion.physics_certificate import tolerances
 from exoskel.conversion.report import Certificate, Check, Report
-from exoskel.conversion.selection import find_unselected, unselected_nodes, with_models, with_worlds
+from exoskel.conversion.selection import find_unselected, unselected_nodes, with_worlds
 from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
@@ -31,6 +31,7 @@ from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import Up, up_axis
+from exoskel.scene.merge import with_models
 from exoskel.scene.model import Model
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
@@ -149,18 +150,22 @@ class Conversion(Struct, frozen=True):
     is_split: bool = False
     source_elements: SourceElements = field(default_factory=SourceElements)
 
-    def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
+    def write(
+        self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None, *, may_copy: bool = True
+    ) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
 
-        `planned` are the companion files of all documents that are written together.  Computed numbers are rounded,
+        `planned` are the companion files of all documents that are written together.  The source is copied if that is
+        possible, unless `may_copy` is false.  Computed numbers are rounded,
         unless these digits are too few for the certificate: those of angles are where coordinates are large.
         """
-        rounded = self._write(selected, self._output_context(selected, path, planned), path, planned)
+        output = self._output_context(selected, path, planned)
+        rounded = self._write(selected, output, path, planned, may_copy=may_copy)
         if rounded.certificate.passed:
             return rounded
         output = self._output_context(selected, path, planned)
         output.given_numbers = None
-        exact = self._write(selected, output, path, planned)
+        exact = self._write(selected, output, path, planned, may_copy=may_copy)
         return exact if exact.certificate.passed else rounded
 
     def _write(
@@ -330,8 +335,8 @@ class Conversion(Struct, frozen=True):
             converted.moved_axes,
             converted.parts,
         )
-        if changes and isinstance(recorder, EditedFateRecorder):
-            recorder.note_edits(self.scene, changes)
+        if isinstance(recorder, EditedFateRecorder) and edits is not None and edits.changes and edits.base is not None:
+            recorder.note_edits(self.scene, edits.changes, edits.base)
         items = (
             recorder.fates()
             if written.copy is None

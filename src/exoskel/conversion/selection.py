@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 
 from msgspec import Struct
 
@@ -12,9 +11,9 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import Format
 from exoskel.scene.cameras_and_keyframes import View, view_part
-from exoskel.scene.edit_tracking import TrackedList, no_edits
 from exoskel.scene.fields import iter_items
-from exoskel.scene.item import Item, NameIndex, Names, unique_name
+from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.merge import with_models
 from exoskel.scene.model import Model
 from exoskel.scene.sensor import sensor_part
 from exoskel.scene.world import Scene, World
@@ -64,20 +63,6 @@ def find_model(scene: Scene, name: str) -> Model:
 def select_model(scene: Scene, model: Model) -> Scene:
     """The scene with only that model in its only world."""
     return with_worlds(scene, [with_models(scene.world, [model])])
-
-
-def with_models(world: World, models: Sequence[Model]) -> World:
-    """A copy of the world with these models, which both share."""
-    with no_edits():
-        made = copy(world)
-        made._index = NameIndex()
-        made.models = TrackedList(models)
-        made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
-        made.keyframes, made.actuators = TrackedList(world.keyframes), TrackedList(world.actuators)
-        made.tendons, made.sensors = TrackedList(world.tendons), TrackedList(world.sensors)
-        made.equalities = TrackedList(world.equalities)
-        made.drop_dangling_references()
-    return made
 
 
 class Unselected(Struct, frozen=True):

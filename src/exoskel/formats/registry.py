@@ -165,7 +165,7 @@ class UrdfFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.urdf.write import CAPABILITIES
+        from exoskel.formats.saving.urdf_edits import CAPABILITIES
 
         return CAPABILITIES
 

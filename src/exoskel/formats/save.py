@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import Collector, ExoskelError, SaveError
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, SaveError
 from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, SourceCopy
 from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import PatchedDocument, changes_since_reading, patch_document, unchanged_bytes
+from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, RemovedParts
 from exoskel.formats.saving.verification import Match, match
 from exoskel.formats.shared_codes import CATALOGUE
 from exoskel.formats.write import Written, reread, write, write_copy
@@ -21,7 +23,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import STOPS, Drive, Joint
 from exoskel.scene.lowering.actuators import lower_actuators
 from exoskel.scene.merge import without_unknown_references
 from exoskel.scene.shape import texture_of
@@ -55,6 +57,8 @@ def rebase(scene: Scene, saved: PatchedDocument) -> None:
             scene.documents[:] = verified.reread.documents
             scene.diagnostics[:] = verified.reread.diagnostics
             scene.extensions[:] = verified.reread.extensions
+        for world in scene.worlds if saved.unknown else ():
+            world.drop_dangling_references()
     _set(scene, "stamp", now)
 
 
@@ -96,25 +100,14 @@ def _reorder(match: Match) -> None:
 # --- saving --------------------------------------------------------------------------------------------
 
 
-def save(
-    scene: SceneLike, path: str | os.PathLike[str] | None = None, *, format: str | None = None, force: bool = False
+FindLosses = Callable[[Scene, Format, OutputContext], list[Diagnostic]]
+"""Finds what a new document of a scene does not contain of the document that the scene was read from."""
+
+
+def save_document(
+    scene: SceneLike, path: str | os.PathLike[str] | None, *, format: str | None, force: bool, find_losses: FindLosses
 ) -> None:
-    """Write a scene, world or model to a file, by default the one it was read from.
-
-    In the format of its source, only the bytes of what was edited change.  A new document in canonical layout is
-    written for another format, for a scene built by a program, and for a new file if the source's own text cannot be
-    edited.  Either way the result is read back first.  Unless that gives the same scene, SaveError is raised and
-    nothing is written.
-
-    SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
-    document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
-    what is lost.  In MJCF files, values of bodies, joints, shapes and markers are edited in place.
-
-    A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
-    `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is
-    raised.  If the file has other names (hard links), these keep the old content, and FM202 is added to the scene's
-    diagnostics.  Actuators in a SKEL or XODE file are embedded; FM203 states how other programs read them.
-    """
+    """Write a scene, world or model to a file; see `exoskel.save`."""
     scene = as_scene(scene)
     own = _own_path(scene)
     if path is None and not own:
@@ -129,7 +122,11 @@ def save(
         output = OutputContext(target.parent)
         output.keeps_names = True
         output.file_name, output.extension = target.name, target.suffix.lower()
-        data = _new_document(scene, chosen, output) if patched is None else patched.data
+        lost: list[Diagnostic] = []
+        if patched is not None:
+            data, lost = patched.data, [*patched.unknown, *_lost_objects(scene, patched)]
+        else:
+            data = _new_document(scene, chosen, output, lambda: find_losses(scene, chosen, output))
         source = scene.documents[0] if is_own else None
         expected = source.stored if isinstance(source, Document) and not force else None
         sources = [Path(own)] if own else []
@@ -146,6 +143,7 @@ def save(
             _relocate_images(scene, target, output)
             _continue_with(scene, data, other_names)
             _report_actuators(scene, chosen)
+        scene.diagnostics.extend(lost)
 
 
 def _relocate_images(scene: Scene, target: Path, output: OutputContext) -> None:
@@ -224,7 +222,44 @@ def _patch(scene: Scene, format: Format, folder: Path, *, is_own: bool) -> Patch
         raise SaveError(f"{refusal}; save to a new file, which is written in canonical layout") from None
 
 
-def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
+def _lost_objects(scene: Scene, patched: PatchedDocument) -> list[Diagnostic]:
+    """Reports of the objects of worlds that were lost with what they refer to, in a document that was edited."""
+    source = scene.documents[0]
+    if patched.base is None or not isinstance(source, Document):
+        return []
+    collector = Collector(CATALOGUE, source)
+    parts = RemovedParts(patched.base, scene, patched.changes)
+    for one in parts.lost_objects:
+        collector.report("FM204.object", scene.worlds[0].node, what=one.what, name=one.name)
+    _report_lost_values(parts, collector)
+    _report_lost_drives(patched, collector)
+    return collector.diagnostics
+
+
+def _report_lost_values(parts: RemovedParts, collector: Collector) -> None:
+    """Report the values of joints that got another kind."""
+    for one in parts.lost_values:
+        names = " and ".join(repr(dof.name) for dof in one.joint.dofs if dof.name)
+        fields = [f"the names {names}" if field == "name" else field.replace("_", " ") for field in one.fields]
+        collector.report("FM204.values", one.joint.node, fields=fields, joint=one.joint.name)
+
+
+_STOPS = dict.fromkeys(STOPS)
+
+
+def _report_lost_drives(saved: PatchedDocument, collector: Collector) -> None:
+    """Report parameters of ODE that the new kind of a joint does not have."""
+    for item, other in saved.verified.match.pairs if saved.verified is not None else ():
+        if isinstance(item, Joint) and isinstance(other, Joint) and item.drives != other.drives:
+            mine, theirs = ([structs.replace(one, **_STOPS) for one in joint.drives] for joint in (item, other))
+            if any(one != Drive() and one not in theirs for one in mine):
+                source = saved.changes.sources.get(id(item), item)
+                collector.report("FM204.values", source.node, fields=["drives"], joint=item.name)
+
+
+def _new_document(
+    scene: Scene, format: Format, output: OutputContext, find_losses: Callable[[], list[Diagnostic]]
+) -> bytes:
     data = _unchanged(scene, format)
     if data is not None:
         copier = format.capabilities().copy_source
@@ -243,10 +278,12 @@ def _new_document(scene: Scene, format: Format, output: OutputContext) -> bytes:
         return edited
     data = canonical_bytes(scene, format.name, output.folder, output)
     source = scene.documents[0] if scene.documents else None
-    if format.embedding is None and scene.source_info.format == format.name and isinstance(source, Document):
-        collector = Collector(CATALOGUE, source)
-        collector.report("FM201", 0, format=format.name.upper())
-        scene.diagnostics += collector.diagnostics
+    if scene.source_info.format == format.name and isinstance(source, Document):
+        if format.embedding is None:
+            collector = Collector(CATALOGUE, source)
+            collector.report("FM201", 0, format=format.name.upper())
+            scene.diagnostics += collector.diagnostics
+        scene.diagnostics += find_losses()
     return data
 
 
@@ -260,13 +297,18 @@ def _edited_source(scene: Scene, format: Format, output: OutputContext) -> bytes
         return None
     try:
         require_valid(scene)
-        found = write_copy(scene, format.name, output, changes_since_reading(scene))
+        changes = changes_since_reading(scene)
+        found = write_copy(scene, format.name, output, changes)
     except (ExoskelError, ValueError) as error:
         raise SaveError(f"the scene cannot be saved: {error}") from None
-    if found is None:
+    if found is None or changes is None:
         return None
     if found.copy is not None:
         _report_dependents(scene, found.copy)
+        if changes.base is not None and changes.changes is not None:
+            collector = Collector(CATALOGUE, changes.base.documents[0])
+            _report_lost_values(RemovedParts(changes.base, scene, changes.changes), collector)
+            scene.diagnostics += collector.diagnostics
     return found.data
 
 
@@ -277,15 +319,20 @@ def _report_dependents(scene: Scene, copy: SourceCopy) -> None:
         return
     tags, parents = document.outline.tags, document.outline.parents
     verdicts = {node: verdict for (node, name), verdict in copy.fates.items() if not name and verdict.loss}
-    gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED}
+    own = {node: verdict for node, verdict in verdicts.items() if verdict == NOT_FOLLOWING}
+    gone = {node for node, verdict in verdicts.items() if verdict.fate is Fate.DROPPED} - own.keys()
     collector = Collector(CATALOGUE, document)
     for node in sorted(gone):
         if parents[node] not in gone:
             named = document.attribute_text(node, "name")
             collector.report("FM204", node, tag=tags[node], name=f" '{named}'" if named else "")
+    for node, verdict in own.items():
+        collector.report("FM204.lost", node, path=[document.path_of(node)], why=[verdict.why])
     for node in sorted(verdicts.keys() & copy.inserted.keys()):
         collector.report("FM204.included", node)
-    scene.diagnostics += collector.diagnostics
+    reported = "".join(one.message for one in collector.diagnostics)
+    unknown = [one for one in without_unknown_references(scene)[1] if one.message.split("'")[1] not in reported]
+    scene.diagnostics += [*unknown, *collector.diagnostics]
 
 
 def _folder_of(scene: Scene) -> Path | None:

@@ -56,14 +56,25 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "FM204",
-            "Elements that refer to removed ones",
-            "A body was removed from the scene of an MJCF file. Sensors, actuators and other elements that refer to it "
-            "are removed from the file, too.",
+            "Part of the source that is not saved",
+            "The saved file does not contain a part of the file that the scene was read from, and the part itself was "
+            "not removed. An actuator, sensor or plugin refers to something that was removed, or that another kind of "
+            "joint does not have. Or the file is written as a new document, which has no place for the part.",
             warning(
                 "FM204",
                 "<{tag}>{name} is removed from the file: it refers to something that was removed from the scene",
             ),
             warning("FM204.included", "parts of the file are removed: they refer to something that was removed"),
+            warning(
+                "FM204.object",
+                "{what} '{name}' is removed from the file: what it refers to is not in the scene any more",
+            ),
+            warning(
+                "FM204.values",
+                "{fields} of joint '{joint}' are lost: the joint has another kind, with other coordinates",
+            ),
+            warning("FM204.lost", "{path} is not in the saved file: {why}"),
+            warning("FM204.approximated", "{path} is only approximately in the saved file: {why}"),
         ),
         Topic(
             "FM301",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
 from msgspec import structs
@@ -156,13 +156,19 @@ def driven_joints(models: Iterable[Model]) -> Iterator[tuple[str, Joint]]:
                 yield qualified_name(model.name, joint.name), joint
 
 
+def drives_joint(actuator: Actuator, joints: Mapping[str, Joint]) -> bool:
+    """Whether an actuator drives a coordinate of a joint; `joints` are those that actuators may drive, by path."""
+    joint = joints.get(actuator.joint)
+    return joint is not None and 0 <= actuator.coordinate < joint.dof_count
+
+
 def driven_dofs(actuators: Iterable[Actuator], models: Iterable[Model]) -> Iterator[tuple[Actuator, Joint, Dof]]:
     """Yield actuators with the joints and degrees of freedom that they drive; those without one are skipped."""
     found = list(actuators)
     joints = dict(driven_joints(models)) if found else {}
     for actuator in found:
-        joint = joints.get(actuator.joint)
-        if joint is not None and 0 <= actuator.coordinate < joint.dof_count:
+        if drives_joint(actuator, joints):
+            joint = joints[actuator.joint]
             yield actuator, joint, joint.dofs[actuator.coordinate]
 
 

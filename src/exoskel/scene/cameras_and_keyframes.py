@@ -189,6 +189,10 @@ class KeyframeJoint(CheckedValue, frozen=True):
     positions: tuple[float, ...] = ()
     velocities: tuple[float, ...] = ()
 
+    def fits(self, joint: Joint | None) -> bool:
+        """Whether it has one position and one velocity for each coordinate of a joint."""
+        return joint is not None and len(self.positions) == len(self.velocities) == joint.dof_count
+
 
 class Keyframe(CheckedValue, frozen=True):
     """A named state of the joints of a world, at `time` in s.
@@ -209,8 +213,7 @@ class Keyframe(CheckedValue, frozen=True):
         for owner, joint in ((model, joint) for model in models for joint in model.joints if joint.dof_count):
             path = qualified_name(owner.name, joint.name)
             state = None if owner.static else known.get(path)
-            is_known = state is not None and len(state.positions) == len(state.velocities) == joint.dof_count
-            yield joint, state if state is not None and is_known else state_of(path, joint)
+            yield joint, state if state is not None and state.fits(joint) else state_of(path, joint)
 
     def positions(self, models: Iterable[Model]) -> tuple[float, ...]:
         """The positions of all coordinates, in state order."""

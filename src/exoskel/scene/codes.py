@@ -152,6 +152,17 @@ CATALOGUE = Catalogue(
                 "{what} '{name}' refers to '{path}', which is not in the world; it is ignored",
                 "rename models, bodies and joints with World.rename",
             ),
+            warning(
+                "SC116.joint",
+                "{what} '{name}' refers to joint '{path}', {problem}; it is ignored",
+                "let it refer to another joint, or restore the kind of the joint",
+            ),
+            warning(
+                "SC116.coordinate",
+                "{what} '{name}' refers to coordinate {coordinate} of joint '{path}', which has {count}, counted from "
+                "0; it is ignored",
+                "let it refer to another coordinate, or restore the kind of the joint",
+            ),
         ),
         Topic(
             "SC117",

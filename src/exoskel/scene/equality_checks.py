@@ -10,11 +10,12 @@ from exoskel.scene.item import Item, item_name
 from exoskel.scene.model import Model
 from exoskel.scene.solver_parameters import SolverParameters
 from exoskel.scene.tendon import Tendon, TendonParts
+from exoskel.scene.unknown_references import UnknownReferences
 from exoskel.scene.value_checks import NOT_NEGATIVE, ValueChecker
 from exoskel.scene.world import World
 
 
-def check_equalities(world: World, models: Sequence[Model], check: ValueChecker) -> None:
+def check_equalities(world: World, models: Sequence[Model], check: ValueChecker, references: UnknownReferences) -> None:
     """Check the numbers, names and ends of equality constraints; names of models are only compared if all are texts."""
     rows = [(one, world) for one in world.equalities]
     equalities: list[Equality] = check.typed(rows, "equalities", Equality)
@@ -43,7 +44,7 @@ def check_equalities(world: World, models: Sequence[Model], check: ValueChecker)
             check.report_value(world, "equalities", "equalities", one, expected)
             continue
         for path in targets.unknown(one):
-            check.report("SC116", world, "equalities", what="equality constraint", name=one.name, path=path)
+            references.report("equalities", "equality constraint", one.name, path)
 
 
 def check_solvers(rows: Sequence[tuple[Item, SolverParameters]], field: str, path: str, check: ValueChecker) -> None:

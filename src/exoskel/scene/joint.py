@@ -165,6 +165,8 @@ PRESCRIBED_ACTUATORS = ("velocity", "acceleration", "locked")
 """Actuators that move their joint regardless of forces and limits."""
 STOPS = ("low_stop", "high_stop")
 """The fields of `Drive` that limit the position."""
+KINDS_OF_FLAGS = {"swapped": ("universal", "hinge2"), "collapses": ("universal",)}
+"""Fields that are only true for joints of some kinds."""
 MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
 """The fields of a joint that, with its kind, define its motion."""
 
@@ -214,11 +216,17 @@ class Joint(Item):
     _dofs: list[Dof] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a field; a kind with another number of coordinates resets the degrees of freedom."""
+        """Set a field; a kind with another number of coordinates resets the degrees of freedom.
+
+        A kind without `swapped` or `collapses` resets these.
+        """
         traits = TRAITS.get(value) if name == "kind" and isinstance(value, str) else None
         if traits is not None and len(traits.motion) != len(self._dofs or ()):
             super().__setattr__("_dofs", None)
         super().__setattr__(name, value)
+        if traits is not None:
+            for flag in (flag for flag, kinds in KINDS_OF_FLAGS.items() if getattr(self, flag) and value not in kinds):
+                super().__setattr__(flag, False)
 
     @property
     def dofs(self) -> list[Dof]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from msgspec import structs
 from exoskel.diagnostics import Catalogue, Collector, Diagnostic, NoSource, Topic, info, warning
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight
-from exoskel.scene.edit_tracking import register_owner, set_field
+from exoskel.scene.edit_tracking import TrackedList, no_edits, register_owner, set_field
 from exoskel.scene.editing import copy_body, copy_joint, items_of
 from exoskel.scene.equality import Equality
 from exoskel.scene.item import Item, NameIndex, Names, renamed_models, unique_name
@@ -28,13 +28,16 @@ def copy_scene(scene: Scene) -> Scene:
     return new
 
 
+OBJECT_LISTS = ("cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities")
+"""The fields of a world that list objects which refer to bodies, joints and each other."""
+
+
 def without_unknown_references(scene: Scene) -> tuple[Scene, list[Diagnostic]]:
     """A scene without actuators, sensors and others that refer to nothing, and the warnings about them.
 
     The scene itself is returned if it has none.
     """
-    lists = ("cameras", "lights", "keyframes", "actuators", "tendons", "sensors", "equalities")
-    if not any(getattr(world, name) for world in scene.worlds for name in lists):
+    if not any(getattr(world, name) for world in scene.worlds for name in OBJECT_LISTS):
         return scene, []
     found = [one for one in find_invalid(scene) if one.code == "SC116"]
     if not found:
@@ -83,6 +86,20 @@ def copy_world(world: World) -> World:
     new.equalities = list(world.equalities)
     new.models = [copy_model(model) for model in world.models]
     return new
+
+
+def with_models(world: World, models: Sequence[Model]) -> World:
+    """A copy of the world with these models, which both share."""
+    with no_edits():
+        made = copy(world)
+        made._index = NameIndex()
+        made.models = TrackedList(models)
+        made.cameras, made.lights = TrackedList(world.cameras), TrackedList(world.lights)
+        made.keyframes, made.actuators = TrackedList(world.keyframes), TrackedList(world.actuators)
+        made.tendons, made.sensors = TrackedList(world.tendons), TrackedList(world.sensors)
+        made.equalities = TrackedList(world.equalities)
+        made.drop_dangling_references()
+    return made
 
 
 def copy_model(model: Model) -> Model:

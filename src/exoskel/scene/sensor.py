@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.actuator import Actuator, driven_joints
+from exoskel.scene.actuator import Actuator, driven_joints, drives_joint
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.edit_tracking import CheckedValue, checks_values
 from exoskel.scene.item import qualified_name
@@ -181,7 +181,7 @@ class SensorTargets:
         driven = dict(driven_joints(parts.models)) if every else {}
         self._named: dict[str, Collection[str]] = {
             "tendon": self._tendons,
-            "actuator": {one.name for one in every if one.joint in driven or one.tendon in self._tendons},
+            "actuator": {one.name for one in every if drives_joint(one, driven) or one.tendon in self._tendons},
             "body": self._bodies,
             "inertial": self._bodies,
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity
-from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints
+from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints, drives_joint
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, KeyframeJoint, SceneCamera, SceneLight, joint_paths
 from exoskel.scene.codes import CATALOGUE
@@ -30,6 +30,7 @@ from exoskel.scene.moment_checks import check_moment
 from exoskel.scene.sensor import SceneSensor, SensorTargets
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.tendon import Tendon, TendonParts
+from exoskel.scene.unknown_references import UnknownReferences
 from exoskel.scene.value_checks import NOT_NAN, NOT_NEGATIVE, POSITIVE, Problem, ValueChecker
 from exoskel.scene.world import COLLISION_DETECTORS, Scene, SceneLike, World, as_scene
 
@@ -159,6 +160,7 @@ class _Validator:
         self.joints = [joint for model in self.models for joint in model.joints if isinstance(joint, Joint)]
         self.values = ValueChecker(self.bodies)
         self.report = self.values.report
+        self.references = UnknownReferences(world, self.values)
         self.has_types = False
 
     def problems(self) -> list[Problem]:
@@ -218,7 +220,7 @@ class _Validator:
         self._check_tendons()
         self._check_actuators()
         self._check_sensors()
-        check_equalities(world, self.models, check)
+        check_equalities(world, self.models, check, self.references)
 
     def _check_sensors(self) -> None:
         """Check the numbers, names and targets of sensors."""
@@ -239,7 +241,7 @@ class _Validator:
                 check.report_value(world, "sensors", "sensors", one, "a kind of sensor, and what it measures")
                 continue
             for path in targets.missing(one):
-                self.report("SC116", world, "sensors", what="sensor", name=one.name, path=path)
+                self.references.report("sensors", "sensor", one.name, path, one.coordinate)
 
     def _check_tendons(self) -> None:
         """Check the numbers, names and paths of tendons."""
@@ -271,7 +273,7 @@ class _Validator:
                 expected = "joints, or a path over two sites"
                 check.report_value(world, "tendons", "tendons", one, expected)
             for path in parts.unknown(one):
-                self.report("SC116", world, "tendons", what="tendon", name=one.name, path=path)
+                self.references.report("tendons", "tendon", one.name, path)
 
     def _has_valid_parts(self, keyframe: Keyframe) -> bool:
         """Report parts of a keyframe that are not states of joints, or not names of actuators with their controls."""
@@ -306,7 +308,7 @@ class _Validator:
             return
         known = dict(driven_joints(self.models))
         for one in actuators:
-            self._check_actuator(one, known.get(one.joint))
+            self._check_actuator(one, known)
 
     def _check_activations(self, actuators: Sequence[Actuator]) -> None:
         world, check = self.world, self.values
@@ -319,18 +321,17 @@ class _Validator:
         ranges = [one.range for one in found]
         check.check_numbers(owners, "actuators", ranges, NOT_NAN, 2, path="actuators.activation.range")
 
-    def _check_actuator(self, one: Actuator, joint: Joint | None) -> None:
+    def _check_actuator(self, one: Actuator, joints: Mapping[str, Joint]) -> None:
         world, check = self.world, self.values
         if one.tendon:
             if one.joint:
                 check.report_value(world, "actuators", "actuators.joint", one.joint, "no joint beside a tendon")
             if one.tendon not in {tendon.name for tendon in world.tendons}:
-                self.report("SC116", world, "actuators", what="actuator", name=one.name, path=one.tendon)
-        elif joint is None:
-            self.report("SC116", world, "actuators", what="actuator", name=one.name, path=one.joint)
-        elif not (isinstance(one.coordinate, int) and 0 <= one.coordinate < joint.dof_count):
-            expected = f"a coordinate of joint '{joint.name}', from 0 to {joint.dof_count - 1}"
-            check.report_value(world, "actuators", "actuators.coordinate", one.coordinate, expected)
+                self.references.report("actuators", "actuator", one.name, one.tendon)
+        elif not isinstance(one.coordinate, int) or one.coordinate < 0:
+            check.report_value(world, "actuators", "actuators.coordinate", one.coordinate, "the number of a coordinate")
+        elif not drives_joint(one, joints):
+            self.references.report("actuators", "actuator", one.name, one.joint, one.coordinate)
         if one.kind not in get_args(ActuatorKind):
             check.report_value(world, "actuators", "actuators.kind", one.kind, "a kind of actuator")
         elif one.unused_field:
@@ -354,7 +355,7 @@ class _Validator:
         if not (cameras or lights or keyframes) or not all(isinstance(name, str) for name in names):
             return
         bodies = {qualified_name(model.name, body.name) for model in self.models for body in model.bodies}
-        joints = {path for path, _ in joint_paths(self.models)}
+        joints = dict(joint_paths(self.models))
         views: list[SceneCamera | SceneLight] = [*cameras, *lights]
         paths = [
             ("camera" if isinstance(one, SceneCamera) else "light", one.name, path, bodies)
@@ -362,13 +363,15 @@ class _Validator:
             for path in (one.body, one.target)
             if path
         ]
-        paths += [("keyframe", one.name, state.joint, joints) for one in keyframes for state in one.joints]
+        for keyframe in keyframes:
+            for state in (one for one in keyframe.joints if not one.fits(joints.get(one.joint))):
+                self.references.report("keyframes", "keyframe", keyframe.name, state.joint)
         actuators = {one.name for one in self.world.actuators if isinstance(one, Actuator)}
         pairs = [(one, name) for one in keyframes for name, _ in (*one.controls, *one.activations)]
         paths += [("keyframe", one.name, name, actuators) for one, name in pairs]
         for what, name, path, known in paths:
             if path not in known:
-                self.report("SC116", self.world, f"{what}s", what=what, name=name, path=path)
+                self.references.report(f"{what}s", what, name, path)
 
     def _check_names(self) -> None:
         self._check_scope(self.world, self.models, "models")

@@ -22,6 +22,7 @@ from exoskel.scene.joint import (
     DOF_DYNAMICS,
     DOF_LIMITS,
     DOF_STATES,
+    KINDS_OF_FLAGS,
     PLANES,
     STOPS,
     TRAITS,
@@ -404,6 +405,7 @@ class ValueChecker:
             self.report_value(joint, "axes", "axes", axes, "a tuple of axes")
             return False
         is_plain = type(kind) is str and (kind, len(axes)) in PLAIN_JOINTS
+        is_plain = is_plain and not (joint.swapped or joint.collapses)
         if is_plain and (joint._dofs is None or len(joint._dofs) == len(TRAITS[kind].motion)):
             return True
         problem = kind_problem(joint)
@@ -475,4 +477,7 @@ def kind_problem(joint: Joint) -> str:
         return f"joint {joint.name!r} has the invalid axis order {joint.order!r}"
     if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
         return wrong_count("degrees of freedom", joint, len(joint.motion), len(joint._dofs))
+    for name, kinds in KINDS_OF_FLAGS.items():
+        if getattr(joint, name) and joint.kind not in kinds:
+            return f"joint {joint.name!r} has {name}=True, which only {' and '.join(kinds)} joints may have"
     return ""

@@ -12,7 +12,7 @@ from msgspec import field, structs
 from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.display_hooks import html_table
-from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints, initial_activations
+from exoskel.scene.actuator import Activation, Actuator, ActuatorKind, driven_joints, drives_joint, initial_activations
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.cameras_and_keyframes import Keyframe, SceneCamera, SceneLight, joint_paths, state_of
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits, register_owner, track_lists
@@ -404,19 +404,19 @@ class World(Item, weakref=True):
         if not self._has_references:
             return
         bodies = {"", *(qualified_name(model.name, body.name) for model in self.models for body in model.bodies)}
-        joints = {path for path, _ in joint_paths(self.models)}
+        joints = dict(joint_paths(self.models)) if self.keyframes else {}
         for view in [one for one in self.cameras if not {one.body, one.target} <= bodies]:
             self.cameras.remove(view)
         for light in [one for one in self.lights if not {one.body, one.target} <= bodies]:
             self.lights.remove(light)
         for number, keyframe in enumerate(self.keyframes):
-            kept = tuple(one for one in keyframe.joints if one.joint in joints)
+            kept = tuple(one for one in keyframe.joints if one.fits(joints.get(one.joint)))
             if len(kept) < len(keyframe.joints):
                 self.keyframes[number] = structs.replace(keyframe, joints=kept)
         self.tendons[:] = known_tendons(self.tendons, self.models)
         driven = dict(driven_joints(self.models)) if self.actuators else {}
         tendons = {one.name for one in self.tendons}
-        for actuator in [one for one in self.actuators if not (one.joint in driven or one.tendon in tendons)]:
+        for actuator in [one for one in self.actuators if not (drives_joint(one, driven) or one.tendon in tendons)]:
             self.actuators.remove(actuator)
             self._drop_controls(actuator.name)
         names = {one.name for one in self.actuators}

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from zlib import crc32
 
 from msgspec import Struct, structs
@@ -193,28 +193,9 @@ class OutputContext:
         self._rebased: dict[str, str] = {}
         self._temporary: TemporaryFolder | None = None
 
-    def add_loss(
-        self,
-        item: Item,
-        message: Message,
-        *fields: str,
-        changes_effect: bool = False,
-        is_dropped: bool = False,
-        is_refused: bool = False,
-        **details: object,
-    ) -> None:
-        """Record that an item, or some fields of it, cannot be written as it is."""
-        self.losses.append(
-            loss(
-                item,
-                message,
-                *fields,
-                changes_effect=changes_effect,
-                is_dropped=is_dropped,
-                is_refused=is_refused,
-                **details,
-            )
-        )
+    def add_loss(self, item: Item, message: Message, *fields: str, **details: Any) -> None:
+        """Record that an item, or some fields of it, cannot be written as it is; see `loss`."""
+        self.losses.append(loss(item, message, *fields, **details))
 
     @property
     def is_archive(self) -> bool:

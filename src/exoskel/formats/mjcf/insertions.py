@@ -51,7 +51,10 @@ def insert_elements(
     tags, ends = document.outline.tags, document.outline.ends
     patch = Patch(document)
     for (node, name), value in values.items():
-        patch.set_attribute(node, name, value)
+        if value:
+            patch.set_attribute(node, name, value)
+        else:  # a list of a keyframe without numbers
+            patch.remove_attribute(node, name)
     groups: dict[tuple[int, int], list[Insertion]] = {}
     for one in insertions:
         groups.setdefault((one.parent, one.after), []).append(one)

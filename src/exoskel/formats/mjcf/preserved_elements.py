@@ -52,6 +52,7 @@ class ItemReference(Struct, frozen=True):
     """Of a joint: the coordinate that the MuJoCo joint has in the joint of the scene."""
     is_shifted: bool = False
     """The position of the joint is not zero in the reference pose, but it is in a scene."""
+    joint_kind: str = ""
 
 
 class ActuatorState(Struct, frozen=True, eq=False):

@@ -34,6 +34,7 @@ from exoskel.formats.mjcf.unknown_words import (
     remove_unknown_words,
     unknown_attributes,
 )
+from exoskel.scene.actuator import ROTATION_VECTORS
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
@@ -103,14 +104,16 @@ class _MjcfItemNames:
             if item.document == 0:
                 self._items.setdefault((kind, item.node), []).append((model, item, name))
 
-    def name(self, kind: str, reference: ItemReference) -> str | None:
-        """The name of what a reference leads to; None if it is not in the document."""
+    def name(self, kind: str, reference: ItemReference, section: str = "") -> str | None:
+        """The name of what a reference in a section leads to; None if it is not in the document."""
         found = self._items.get((kind, reference.node), [])
         same = [one for one in found if one[2] == reference.name] if len(found) > 1 else found
         same = [one for one in same if one[0].name == reference.model] or same
         if not same:
             return None
         model, item, _ = same[0]
+        if section == "actuator" and isinstance(item, Joint) and _has_other_forces(reference.joint_kind, item.kind):
+            return None
         return (
             self._joint_name(model, item, reference) if isinstance(item, Joint) else self._names.get((kind, id(item)))
         )
@@ -119,6 +122,11 @@ class _MjcfItemNames:
         chain, names = self.layout.chain(model, joint)
         found = [name for name, link in zip(names, chain, strict=True) if reference.coordinate in link.coordinates]
         return found[0] if found and found[0] in self._joints else None
+
+
+def _has_other_forces(before: str, kind: str) -> bool:
+    """Whether the gear of an actuator stands for other forces and torques at a joint of another kind."""
+    return before != kind and not ROTATION_VECTORS.isdisjoint((before, kind))
 
 
 def _inheriting_tags(stated: set[str]) -> frozenset[str]:
@@ -396,7 +404,7 @@ class _PreservedWriter:
         is_absolute = element.tag not in _RELATIVE_SENSORS and (section != "sensor" or element.tag in _POSITION_SENSORS)
         if reference.is_shifted and is_absolute:
             return None
-        return self.items.name(kind, reference)
+        return self.items.name(kind, reference, section)
 
     def _set_name(self, made: MjcfElement, section: str) -> None:
         name = str(made.attributes.get("name", ""))

@@ -528,7 +528,9 @@ class _ItemFinder:
             return None
         is_single = self.compiled.types[number] in ("hinge", "slide")
         is_shifted = is_single and bool(self.model.qpos0[self.model.jnt_qposadr[number]])
-        return ItemReference(owner.joint.node, owner.model.name, owner.joint.name, owner.first, is_shifted)
+        return ItemReference(
+            owner.joint.node, owner.model.name, owner.joint.name, owner.first, is_shifted, owner.joint.kind
+        )
 
     def _site(self, name: str) -> ItemReference | None:
         number = self.compiled.sites.numbers.get(name)

@@ -156,7 +156,7 @@ def _kind_of_named(document: Document, nodes: Collection[int], name: str) -> str
 def _fits(tag: str, section: str, before: str, joint: MjcfElement) -> bool:
     """Whether an element that refers to a joint may refer to one of another kind."""
     kind = str(joint.attributes.get("type", "hinge"))
-    if section == "actuator" and "hinge" in (_same_as_hinge(before), _same_as_hinge(kind)):
+    if section == "actuator":  # the numbers of a gear are forces or torques
         return _same_as_hinge(before) == _same_as_hinge(kind)
     if tag in _OF_BALLS:
         return kind == "ball"

@@ -7,12 +7,13 @@ scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
-from exoskel.diagnostics import ExoskelError, SaveError
+from exoskel.diagnostics import Diagnostic, ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.embedded_writer import has_native_grouping
 from exoskel.formats.interface import FormatEditor, ReadOptions
@@ -27,6 +28,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.merge import OBJECT_LISTS, without_unknown_references
 from exoskel.scene.model import Model
 from exoskel.scene.validation import require_valid
 from exoskel.scene.world import Scene, World
@@ -278,10 +280,17 @@ class VerifiedDocument(Struct):
 
 
 class PatchedDocument(Struct):
-    """The bytes to be saved; `verified` is None if they are those of the source."""
+    """The bytes to be saved; `verified` is None if they are those of the source.
+
+    `base` is the scene that was read from the source, if anything was edited, and `changes` what was.  `unknown` are
+    warnings about what refers to nothing, which is not in the file.
+    """
 
     data: bytes
     verified: VerifiedDocument | None = None
+    base: Scene | None = None
+    changes: Changes = field(default_factory=Changes)
+    unknown: list[Diagnostic] = field(default_factory=list)
 
 
 def is_unedited(scene: Scene) -> bool:
@@ -334,13 +343,31 @@ def patch_document(scene: Scene, base: Scene | None = None) -> PatchedDocument:
     if is_unedited(scene):
         return PatchedDocument(document.data)
     try:
-        with no_edits():  # reading is not an edit
-            return _Patcher(scene, document).patch(base)
+        with no_edits(), _known_references(scene) as unknown:  # reading is not an edit
+            patched = _Patcher(scene, document).patch(base)
+            patched.unknown = unknown
+            return patched
     except ValueError as error:
         if not isinstance(error, ExoskelError):
             require_valid(scene, trust_reader=False)
             raise
         raise SaveError(f"the scene cannot be saved: {error}") from None
+
+
+@contextmanager
+def _known_references(scene: Scene) -> Iterator[list[Diagnostic]]:
+    """Leave out of a scene for a while what refers to nothing, and yield the warnings about it."""
+    known, unknown = without_unknown_references(scene)
+    pairs = list(zip(scene.worlds, known.worlds, strict=True)) if unknown else []
+    whole = [(world, name, list(getattr(world, name))) for world, _ in pairs for name in OBJECT_LISTS]
+    for world, other in pairs:
+        for name in OBJECT_LISTS:
+            getattr(world, name)[:] = getattr(other, name)
+    try:
+        yield unknown
+    finally:
+        for world, name, objects in whole:
+            getattr(world, name)[:] = objects
 
 
 class _Patcher:
@@ -389,7 +416,7 @@ class _Patcher:
                     clash = self._editor.find_name_clash(base, edited.reread)
                     if clash:
                         raise SaveError(clash)
-                    return PatchedDocument(edited.data, edited)
+                    return PatchedDocument(edited.data, edited, base, changes)
         raise SaveError(f"this edit cannot be made in the file itself ({problem})")
 
     def _attempt(

@@ -301,7 +301,7 @@ SOURCE_MAPPING = SourceMapping(
         ),
         used=("UR301", "UR302.world", "UR305", "UR402", "UR405", "UR406", "UR407", "UR408", "UR502"),
         lossless=("UR106", "UR402", "UR405", "UR408"),
-        preserved=("UR107", "UR108", "UR109"),
+        preserved=("UR101", "UR107", "UR108", "UR109"),
     ),
     find_unused,
 )

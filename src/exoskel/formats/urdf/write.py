@@ -328,6 +328,8 @@ class _UrdfWriter:
         taken = Names([WORLD])
         self.names = {id(link.body): _unique(link.body.name, taken) for link in self.robot.links}
         self.by_body = {id(link.body): link for link in self.robot.links}
+        self.keeps_roots = output.keeps_names and scene.source_info.format == "urdf" and not model.static
+        """Whether roots without a joint and links without mass properties are written as they are in the source."""
         self.without_mimic: set[int] = set()
         """The ids of joints whose mimic is not written."""
 
@@ -336,7 +338,10 @@ class _UrdfWriter:
         bodies = [link.body for link in self.robot.links]
         tensors = spatial.moment_matrix(moments(bodies))
         links = [self._link(link, tensor) for link, tensor in zip(self.robot.links, tensors, strict=True)]
-        root.children += [*self.shapes.material_elements(), Markup("link", {"name": WORLD}), *links, *self._joints()]
+        joints = self._joints()
+        is_in_world = any(one.tag == "parent" and one.attributes["link"] == WORLD for j in joints for one in j.children)
+        world = [Markup("link", {"name": WORLD})] if is_in_world or not self.keeps_roots else []
+        root.children += [*self.shapes.material_elements(), *world, *links, *joints]
         if self.scene.world.actuators or self.scene.source_info.format == "urdf":
             self._add_motors(root)
         add_options(root, self.scene, self.output)
@@ -360,7 +365,8 @@ class _UrdfWriter:
         body = link.body
         element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
         # Write a mass of zero too: without one, DART assumes 1 kg and MuJoCo computes it from the shapes.
-        element.children.append(_inertial(link, tensor))
+        if not (self.keeps_roots and link.item is not None and _states_no_mass(link.item) and not tensor.any()):
+            element.children.append(_inertial(link, tensor))
         element.children += self.shapes.link_shapes(body, link.item or body, link.shift)
         return element
 
@@ -374,7 +380,8 @@ class _UrdfWriter:
         }
         joint_names = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
         self._drop_circular_mimics()
-        return [self._joint(link, names[id(link.body)], joint_names) for link in self.robot.links]
+        links = [link for link in self.robot.links if not (self.keeps_roots and _is_root_without_joint(link))]
+        return [self._joint(link, names[id(link.body)], joint_names) for link in links]
 
     def _drop_circular_mimics(self) -> None:
         """Find the joints that mimic themselves through others, which readers of URDF refuse."""
@@ -444,6 +451,18 @@ class _UrdfWriter:
             made.attributes["multiplier"] = format_number(mimic.multiplier)
         if mimic.offset:
             made.attributes["offset"] = format_number(mimic.offset)
+
+
+def _is_root_without_joint(link: RobotLink) -> bool:
+    """Whether the source states a root without a joint, which floats."""
+    joint = link.joint_item
+    is_implicit = joint is not None and joint.implicit and joint.kind == "free" and joint.parent is None
+    return is_implicit and bool(np.array_equal(link.frame, UNSHIFTED))
+
+
+def _states_no_mass(body: Body) -> bool:
+    """Whether the source states no mass properties of a link, and it has none."""
+    return "inertia" not in body.given and body.node >= 0 and body.mass == 0.0
 
 
 def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
