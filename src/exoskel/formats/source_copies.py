@@ -195,7 +195,7 @@ def _edit_until_same(
         if edited is None:
             return None
         native = read(edited.data)
-        matched = match(scene, native)
+        matched = _match_without_empty_models(scene, native)
         _accept_derived_values(matched, start.changes)
         if not matched.problem:
             return edited, matched, native
@@ -204,6 +204,14 @@ def _edit_until_same(
             return None
         restated |= more
     return None
+
+
+def _match_without_empty_models(scene: Scene, native: Scene) -> Match:
+    """Compare a scene with the one that was read back; models without bodies have no elements."""
+    empty = {id(model) for world in scene.worlds for model in world.models if not model.bodies}
+    matched = match(scene, native, empty)
+    matched.lost = [one for one in matched.lost if id(one[0]) not in empty]
+    return matched
 
 
 def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCopy:

@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.added_keyframe_columns import expanded_keyframes
 from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, new_list_items
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
+from exoskel.formats.mjcf.divided_models import divided_models
 from exoskel.formats.mjcf.insertions import (
     WORLDBODY,
     Insertion,
@@ -84,10 +85,12 @@ def insert_added(
     losses = list(output.losses)
     try:
         replaced, changes = find_replaced(document, base.world, changes)
-        if not changes.added and not lists and not painted and not replaced:
+        divided = list(divided_models(base.world, scene.world, changes))
+        if not (changes.added or lists or painted or replaced or divided):
             return SourceCopy(document.data)
         inserter = _Inserter(document, base, scene, changes, output, write(), lists, replaced)
         inserter.collect(painted)
+        inserter.name_divided(divided)
         return inserter.apply()
     except (CannotEditError, UnknownDefaultError, StateEditError, OverlapError):
         return None
@@ -382,6 +385,14 @@ class _Inserter:
                     source = self.sources.get(id(item))
                     if isinstance(source, type_) and source.node >= first and self.tags[source.node] == kind:
                         self._file_name(kind, item, source.node)
+
+    def name_divided(self, models: Sequence[tuple[Model, list[Body]]]) -> None:
+        """Give the first bodies of the trees of models names that tell which model they belong to."""
+        for model, bodies in models:
+            for body in bodies:
+                if id(body) not in self.new:
+                    name = self._file_name("body", body, self.body_node(body))
+                    self.names.qualify_root(name, qualified_name(model.name, body.name))
 
     def _keep_model_name(self, body: Body, name: str) -> None:
         """Note the name of the model of a body that gets a name: a model has that of its first body."""

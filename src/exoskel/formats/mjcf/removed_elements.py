@@ -31,11 +31,14 @@ class RemovedElements:
     def find(self) -> tuple[set[int], set[int]]:
         """The removed elements, and those that refer to them.  Raises CannotEditError."""
         items = self.changes.removed
+        gone = {id(one) for item in items for one in (item.bodies if isinstance(item, Model) else [item])}
         nodes: set[int] = set()
         for item in items:
             parts = self._removed_parts(item)
             if any(not isinstance(one, Body | Shape | Marker) or one.node <= 0 or one.document != 0 for one in parts):
                 if isinstance(item, Joint) and item.implicit:
+                    continue
+                if isinstance(item, Joint) and (not item.loop and id(item.child) in gone):
                     continue
                 if isinstance(item, Joint) and self._is_within(item.node, items):
                     continue
