@@ -8,25 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 
-import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.inserted_items import COLLISION_RULES, changes_after_insertion
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
-from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
+from exoskel.formats.joint_frames import FORMS, ROTATING, move_alike
+from exoskel.formats.saving.changes import AddedItem, Changes, SourceChanges, changed_fields
 from exoskel.formats.saving.verification import TOLERANCE, Match, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import (
+    DOF_FIELDS,
     Difference,
     comparable_value,
+    dof_rows,
     iter_items,
     relative_difference,
     transform_differences,
 )
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.joint import Joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
 from exoskel.scene.pose import pose_matrices
@@ -124,6 +126,7 @@ def _edited(
     base, found = changes.base, changes.changes
     if base is None or found is None or not isinstance(document, Document):
         return None
+    found = _with_same_welds(found)
     require_valid(scene)
     if copied.inserted:  # elements have other numbers
         again = read(copied.data)
@@ -156,6 +159,30 @@ def _edited(
         removed=edited.removed,
     )
     return CopiedSource(made, native, counterparts)
+
+
+def _with_same_welds(changes: Changes) -> Changes:
+    """The changes without welds in place of those that no element states: these are the same."""
+    gone = {id(one.child): one for one in changes.removed if isinstance(one, Joint) and one.implicit}
+    same: list[tuple[Item, AddedItem]] = []
+    for one in changes.added if gone else ():
+        joint = one.item
+        if not isinstance(joint, Joint) or joint.kind != "weld" or joint.loop:
+            continue
+        source = gone.get(id(changes.sources.get(id(joint.child))))
+        parent = None if joint.parent is None else changes.sources.get(id(joint.parent))
+        if source is not None and source.kind == "weld" and source.parent is parent:
+            same.append((source, one))
+    if not same:
+        return changes
+    welds, items = {id(source) for source, _ in same}, {id(one) for _, one in same}
+    return structs.replace(
+        changes,
+        added=[one for one in changes.added if id(one) not in items],
+        removed=[one for one in changes.removed if id(one) not in welds],
+        edited=[*changes.edited, *((s, one.item) for s, one in same if changed_fields(s, one.item))],
+        sources={**changes.sources, **{id(one.item): source for source, one in same}},
+    )
 
 
 def _with_new_items(
@@ -281,6 +308,7 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
     """
 
     regrouped = _same_places(matched)
+    alike = _joints_in_other_frames(matched)
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
@@ -289,6 +317,12 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
         if id(one) in changes.moved and difference.field in _PLACES:
             return True
         if id(one) in regrouped and difference.field == "pose":
+            return True
+        if difference.field == "name" and isinstance(difference.other, Joint) and difference.other.implicit:
+            return True
+        if id(one) in alike and difference.field in _MOTION:
+            return True
+        if difference.field == "dofs" and _have_other_names_only(difference):
             return True
         if id(one) in changes.inserted and _is_same_when_new(difference):
             return True
@@ -322,6 +356,34 @@ def _same_places(matched: Match) -> set[int]:
     return found
 
 
+def _joints_in_other_frames(matched: Match) -> set[int]:
+    """The ids of joints that are stated in another frame, or with other axes, and move alike."""
+    fields: dict[int, set[str]] = {}
+    for difference in matched.differences:
+        fields.setdefault(id(difference.one), set()).add(difference.field)
+    return {
+        id(one)
+        for one, other in ((difference.one, difference.other) for difference in matched.differences)
+        if isinstance(one, Joint)
+        and isinstance(other, Joint)
+        and (fields[id(one)] & FORMS or one.kind != other.kind)
+        and ("dofs" not in fields[id(one)] or one.kind in ROTATING)
+        and move_alike(one, other, TOLERANCE)
+    }
+
+
+def _have_other_names_only(difference: Difference) -> bool:
+    """Whether joints differ in the names of their coordinates only, which the scene does not state."""
+    one, other = difference.one, difference.other
+    assert isinstance(one, Joint) and isinstance(other, Joint)
+    rows, others = dof_rows(one), dof_rows(other)
+    name = DOF_FIELDS.index("name")
+    if len(rows) != len(others) or any(row[name] and len(rows) > 1 for row in rows):
+        return False
+    pairs = ([(*row[:name], *row[name + 1 :]) for row in every] for every in (rows, others))
+    return relative_difference(*pairs) <= TOLERANCE
+
+
 def _is_without_unknown(world: World, difference: Difference) -> bool:
     """Whether the difference is that items are missing which refer to removed bodies."""
     known = copy_world(world)
@@ -350,27 +412,9 @@ def _is_same_when_new(difference: Difference) -> bool:
         return difference.field == "pose"
     if not isinstance(one, Joint) or not isinstance(other, Joint):
         return False
-    if one.kind == other.kind and difference.field in _FORMS:
-        return _move_alike(one, other)
     return other.kind == "weld" and other.implicit
 
 
-def _move_alike(one: Joint, other: Joint) -> bool:
-    """Whether two joints of the same kind move along the same axes, which may be stated in another form."""
-    if one.kind == "euler" or not (one.axes or one.kind in _IN_PLANES):
-        return one.pose == other.pose and (one.kind != "euler" or one.order == other.order)
-    frames = [joint.pose.matrix() for joint in (one, other)]
-    axes = [np.array(PLANES.get(j.plane, j.axes) if j.kind in _IN_PLANES else j.axes) for j in (one, other)]
-    turned = [own @ frame[:3, :3].T for own, frame in zip(axes, frames, strict=True)]
-    if turned[0].shape != turned[1].shape or one.pitch != other.pitch:
-        return False
-    places = [frame[:3, 3] for frame in frames]
-    return max(float(np.abs(np.subtract(*pair)).max()) for pair in (turned, places)) <= TOLERANCE
-
-
-_FORMS = ("pose", "axes", "plane", "order")
-"""Fields of a joint that state its axes, if its kind has any."""
+_MOTION = FORMS | {"kind", "dofs"}
 _NUMBERED = re.compile("_[0-9]+")
 """What follows the name of a shape if another one has the name."""
-_IN_PLANES = frozenset({"planar", "translational2d"})
-"""Kinds of joints whose axes may be stated as the name of a plane."""

@@ -17,7 +17,7 @@ from exoskel.formats.mjcf.added_keyframe_columns import expanded_keyframes
 from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, new_list_items
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
-from exoskel.formats.mjcf.divided_models import divided_models
+from exoskel.formats.mjcf.divided_models import divided_models, name_divided
 from exoskel.formats.mjcf.insertions import (
     WORLDBODY,
     Insertion,
@@ -90,7 +90,7 @@ def insert_added(
             return SourceCopy(document.data)
         inserter = _Inserter(document, base, scene, changes, output, write(), lists, replaced)
         inserter.collect(painted)
-        inserter.name_divided(divided)
+        name_divided(inserter, divided)
         return inserter.apply()
     except (CannotEditError, UnknownDefaultError, StateEditError, OverlapError):
         return None
@@ -238,7 +238,7 @@ class _Inserter:
     def _sibling(self, node: int, element: MjcfElement) -> int:
         """The child after which a new one is inserted: for a replaced joint its first element."""
         replaced = self.replaced.get(id(element.item)) if element.tag in JOINTS else None
-        if replaced is not None and replaced.nodes:
+        if replaced is not None and replaced.nodes and self.parents[replaced.nodes[0]] == node:  # not in a frame
             return replaced.nodes[0]
         every = [one for one in self.children(node) if one not in self.removed]
         if element.tag not in _PARTS:
@@ -287,7 +287,9 @@ class _Inserter:
         source = self.sources.get(id(model))
         parts = {id(one) for body in model.bodies for one in (body, *body.markers, *body.shapes)}
         if not added and not parts & self.new and not any(id(joint) in self.new for joint in model.joints):
-            self.names.qualified.setdefault(model.name, any(name.startswith(f"{model.name}/") for name in self._bodies))
+            self.names.qualified.setdefault(
+                model.name, any(name.startswith(f"{model.name}/") for name in self.names.taken["body"])
+            )
             return
         first = [j.child for j in model.joints if j.parent is None and not j.loop]
         new_roots = [body.name for body in first if id(body) in self.new]
@@ -302,12 +304,8 @@ class _Inserter:
         stated = [self.document.attribute_text(node, "name") if node >= 0 else "" for node in nodes]
         if self.names.settle(model, stated, added, new_roots[0] if new_roots else ""):
             for body, node in zip(old, nodes, strict=True):
-                name = self._file_name("body", body, node)
+                name = self.file_name("body", body, node)
                 self.names.qualify_root(name, qualified_name(model.name, body.name))
-
-    @property
-    def _bodies(self) -> set[str]:
-        return self.names.taken["body"]
 
     def _name(self, element: MjcfElement) -> None:
         old = str(element.attributes.get("name", ""))
@@ -353,7 +351,7 @@ class _Inserter:
         geoms = [one for insertion in self.insertions for one in insertion.element.iter() if one.item is shape]
         return collides != is_visual and len(geoms) == 1
 
-    def _file_name(self, kind: str, item: Item, node: int) -> str:
+    def file_name(self, kind: str, item: Item, node: int) -> str:
         """The name in the document of an item that is already there; it gets one if it has none."""
         name = self.values.get((node, "name"), self.document.attribute_text(node, "name") if node >= 0 else "")
         own = str(getattr(self.sources.get(id(item), item), "name", ""))
@@ -384,15 +382,7 @@ class _Inserter:
                 for item in reversed([part for body in model.bodies for part in (body, *body.markers)]):
                     source = self.sources.get(id(item))
                     if isinstance(source, type_) and source.node >= first and self.tags[source.node] == kind:
-                        self._file_name(kind, item, source.node)
-
-    def name_divided(self, models: Sequence[tuple[Model, list[Body]]]) -> None:
-        """Give the first bodies of the trees of models names that tell which model they belong to."""
-        for model, bodies in models:
-            for body in bodies:
-                if id(body) not in self.new:
-                    name = self._file_name("body", body, self.body_node(body))
-                    self.names.qualify_root(name, qualified_name(model.name, body.name))
+                        self.file_name(kind, item, source.node)
 
     def _keep_model_name(self, body: Body, name: str) -> None:
         """Note the name of the model of a body that gets a name: a model has that of its first body."""
@@ -433,7 +423,7 @@ class _Inserter:
             node = self._joint_node(item, source, name)
         if isinstance(item, Body) and node >= 0 and self.tags[node] == "worldbody":
             return "world"
-        return self._file_name(kind, item, node)
+        return self.file_name(kind, item, node)
 
     def _joint_node(self, joint: Joint, source: Item, name: str) -> int:
         """The element of one of the MuJoCo joints of a joint."""

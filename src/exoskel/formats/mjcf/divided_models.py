@@ -6,26 +6,54 @@ A document does not state which trees of bodies are one model.  The names of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
+from exoskel.formats.mjcf.added_names import AddedNames
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.equality import known_equalities
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.model import Model
 from exoskel.scene.world import World
+
+
+class _BodyNames(Protocol):
+    """What names elements of a document."""
+
+    names: AddedNames
+    new: set[int]
+    sources: dict[int, Item]
+
+    def body_node(self, body: object) -> int: ...
+    def file_name(self, kind: str, item: Item, node: int) -> str: ...
+
+
+def name_divided(inserter: _BodyNames, models: Iterable[tuple[Model, list[Body]]]) -> None:
+    """Give the first bodies of the trees of models names that tell which model they belong to."""
+    for model, bodies in models:
+        for body in bodies:
+            if id(body) not in inserter.new:
+                node = inserter.body_node(body) if id(body) in inserter.sources else body.node
+                name = inserter.file_name("body", body, node)
+                inserter.names.qualify_root(name, qualified_name(model.name, body.name))
 
 
 def divided_models(base: World, world: World, changes: Changes) -> Iterator[tuple[Model, list[Body]]]:
     """The models of a world that need other names to stay what they are, with the first bodies of their trees.
 
-    Their trees were connected in `base`, which was read from the document.
+    Their trees were connected in `base`, which was read from the document.  A model has the name of its first tree: if
+    that was removed, it is among the bodies, too.
     """
     for model in world.models:
         source = changes.sources.get(id(model))
         if not isinstance(source, Model) or model.static or not (trees := _trees(model)):
             continue
+        kept = [changes.sources.get(id(body)) for body in trees]
+        others = [body for body in _trees(source) if not any(body is one for one in kept)]
         if _count_parts(world, model) > 1 == _count_parts(base, source):
             yield model, trees
+        elif others and others[0] is _trees(source)[0]:
+            yield model, [*trees, *others]
 
 
 def _trees(model: Model) -> list[Body]:

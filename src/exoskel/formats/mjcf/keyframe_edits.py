@@ -32,6 +32,8 @@ from exoskel.source.markup import format_number
 from exoskel.spatial import Array, Indices
 
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+_VECTORS = frozenset({"ball", "free"})
+"""Kinds of joints whose coordinates are vectors in their frames."""
 _SAME_NUMBER = 1e-13
 """The difference of numbers that is rounding."""
 
@@ -51,7 +53,11 @@ def changes_states(document: Document, base: Scene, scene: Scene, changes: Chang
         names = changed_fields(source, item)
         if "pose" in names and isinstance(item, Body | Model) and depends_on_poses:
             return True
-        if isinstance(source, Joint) and isinstance(item, Joint) and "dofs" in names and _state(source) != _state(item):
+        if not isinstance(source, Joint) or not isinstance(item, Joint):
+            continue
+        if "dofs" in names and _state(source) != _state(item):
+            return True
+        if "pose" in names and item.kind in _VECTORS and any(map(any, _state(item))):
             return True
     mine, theirs = base.world, scene.world
     known = {one.name for one in theirs.actuators}
@@ -180,6 +186,10 @@ class KeyframeEditor:
                 other = self._counterparts.get(id(base_body))
                 if isinstance(other, Body):
                     body.pose = other.pose
+            for joint, base_joint in zip(model.joints, base_model.joints, strict=True):
+                other = self._counterparts.get(id(base_joint))
+                if joint.kind in _VECTORS and isinstance(other, Joint) and other.kind == joint.kind:
+                    joint.pose = other.pose  # the frame of its coordinates
         assert self.found.reader is not None
         return self.found.reader.coordinates(world)
 

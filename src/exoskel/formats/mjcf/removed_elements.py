@@ -38,8 +38,8 @@ class RemovedElements:
             if any(not isinstance(one, Body | Shape | Marker) or one.node <= 0 or one.document != 0 for one in parts):
                 if isinstance(item, Joint) and item.implicit:
                     continue
-                if isinstance(item, Joint) and (not item.loop and id(item.child) in gone):
-                    continue
+                if isinstance(item, Joint) and not {id(item.child), id(item.parent)}.isdisjoint(gone):
+                    continue  # in the element of a removed body, or a constraint that refers to it
                 if isinstance(item, Joint) and self._is_within(item.node, items):
                     continue
                 if not self._is_equality(item):

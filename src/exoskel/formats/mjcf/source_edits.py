@@ -18,7 +18,7 @@ from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf import joint_edits, shape_edits
-from exoskel.formats.mjcf.document_references import have_states, renamed_references
+from exoskel.formats.mjcf.document_references import have_states, named_kind, renamed_references
 from exoskel.formats.mjcf.joint_edits import joint_nodes
 from exoskel.formats.mjcf.keyframe_edits import (
     KeyframeEditor,
@@ -27,6 +27,7 @@ from exoskel.formats.mjcf.keyframe_edits import (
     import_base,
     reference_positions,
 )
+from exoskel.formats.mjcf.names import table_without
 from exoskel.formats.mjcf.removed_elements import RemovedElements
 from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
 from exoskel.formats.mjcf.stated_poses import StatedPoses
@@ -117,6 +118,7 @@ class _SourceEditor:
 
     def collect(self) -> None:
         self.removed, self.dependent = RemovedElements(self.document, self.base, self.changes).find()
+        self._remove_names()
         has_other_names = bool(self.changes.removed)
         weighed: dict[int, tuple[Body, Body]] = {}
         for source, item in self.changes.edited:
@@ -146,6 +148,20 @@ class _SourceEditor:
         if any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in self._edited()):
             self._collect_poses()
         self._collect_states()
+
+    def _remove_names(self) -> None:
+        """Remove the names of removed elements from the texts that list them."""
+        ends = self.document.outline.ends
+        gone: dict[str, set[str]] = {}
+        for node in (inner for one in self.removed | self.dependent for inner in range(one, ends[one])):
+            gone.setdefault(named_kind(self.document, node), set()).add(self.document.attribute_text(node, "name"))
+        for node in (node for node, tag in enumerate(self.tags) if tag == "text" and gone):
+            name, data = (self.document.attribute_text(node, one) for one in ("name", "data"))
+            kept = table_without(name, data, gone)
+            if not kept:
+                self.removed.add(node)
+            elif kept != data:
+                self.set(node, "data", kept)
 
     def _collect_states(self) -> None:
         """Edit keyframes, and remove the numbers of removed elements from them."""
@@ -286,21 +302,29 @@ class _SourceEditor:
         self.edit_option("timestep", format_number(item.time_step))
 
     def edit_name(self, source: Item, item: Item) -> None:
-        """Rename an element and all references to it."""
         before, after = (str(getattr(one, "name", "")) for one in (source, item))
-        stated = self.document.attribute_text(source.node, "name")
+        if isinstance(item, Joint) and item.kind == "weld":  # without an element
+            return
+        if not isinstance(source, Joint) or source.implicit or len(joint_nodes(self.document, source)) == 1:
+            self.rename(source.node, before, after)
+            return
+        raise CannotEditError
+
+    def rename(self, node: int, before: str, after: str) -> None:
+        """Rename an element and all references to it."""
+        stated = self.document.attribute_text(node, "name")
         is_plain = not set("~&<>\"'") & set(before + after)
-        if not after or not is_plain or self.tags[source.node] == "worldbody":
+        if not after or not is_plain or self.tags[node] == "worldbody":
             raise CannotEditError
         if stated.endswith(f"/{before}"):  # the name of the model is in front
             after = stated.removesuffix(before) + after
         elif stated not in (before, ""):
             raise CannotEditError
-        self.set(source.node, "name", after)
+        self.set(node, "name", after)
         if not stated:
             return
-        for node, attribute, value in renamed_references(self.document, self.tags[source.node], stated, after):
-            self.set(node, attribute, value)
+        for user, attribute, value in renamed_references(self.document, self.tags[node], stated, after):
+            self.set(user, attribute, value)
 
     # --- bodies ---------------------------------------------------------------------------------------
 
@@ -478,5 +502,5 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Marker, "kind"): shape_edits.edit_marker_kind,
 }
 """The fields that can be edited in a document, and how."""
-_TOGETHER = frozenset({(World, "keyframes"), (Joint, "dofs")})
+_TOGETHER = frozenset({(World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")})
 """Fields that are edited in other elements, at least in part."""
