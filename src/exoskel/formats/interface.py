@@ -181,6 +181,8 @@ class SourceCopy(Struct, frozen=True):
     """The elements of the source with the content of included files that are not in the copy."""
     replaced_items: Set[int] = frozenset()
     """The ids of joints of the source in place of which others were inserted, which have other elements."""
+    moved: Set[int] = frozenset()
+    """The elements of the source, as in `removed`, that are in other ones in the copy."""
 
 
 class WriterCapabilities(Struct, frozen=True):

@@ -117,6 +117,8 @@ class _EditedDocument(Struct, frozen=True):
     """The fates of what has new values, by the elements of the source."""
     removed: Set[int] = frozenset()
     """The elements of the source that are not in the document."""
+    moved: Set[int] = frozenset()
+    """Those that are in other elements."""
 
 
 def _edited(
@@ -157,6 +159,7 @@ def _edited(
         source_numbers=source_numbers,
         inserted_numbers=own_numbers,
         removed=edited.removed,
+        moved=edited.moved,
     )
     return CopiedSource(made, native, counterparts)
 
@@ -208,7 +211,7 @@ def _with_new_items(
     if changes is None:
         return None
     document = Document(made.data, start.document.name, start.document.location)
-    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed)
+    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed, made.moved)
 
 
 def _edit_until_same(
@@ -254,6 +257,7 @@ def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCop
         fates={**start.fates, **fates},
         source_numbers=[numbers[node] if node >= 0 else -1 for node in own],
         removed=start.removed | removed,
+        moved=start.moved,
     )
 
 
@@ -322,6 +326,8 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
             return True
         if id(one) in alike and difference.field in _MOTION:
             return True
+        if difference.field == "keyframes" and _have_same_states(difference):
+            return True
         if difference.field == "dofs" and _have_other_names_only(difference):
             return True
         if id(one) in changes.inserted and _is_same_when_new(difference):
@@ -370,6 +376,17 @@ def _joints_in_other_frames(matched: Match) -> set[int]:
         and ("dofs" not in fields[id(one)] or one.kind in ROTATING)
         and move_alike(one, other, TOLERANCE)
     }
+
+
+def _have_same_states(difference: Difference) -> bool:
+    """Whether worlds have the same keyframes, of joints in another order."""
+    worlds = (difference.one, difference.other)
+    sides = [
+        [keyframe.comparable(one.models, by_name=True) for keyframe in one.keyframes]
+        for one in worlds
+        if isinstance(one, World)
+    ]
+    return relative_difference(*sides) <= TOLERANCE
 
 
 def _have_other_names_only(difference: Difference) -> bool:

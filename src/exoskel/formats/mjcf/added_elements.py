@@ -28,8 +28,9 @@ from exoskel.formats.mjcf.insertions import (
     shorten,
     state_degrees,
 )
-from exoskel.formats.mjcf.joint_edits import JOINTS
+from exoskel.formats.mjcf.joint_edits import JOINTS, numbered_joint_node
 from exoskel.formats.mjcf.keyframe_edits import StateEditError
+from exoskel.formats.mjcf.moved_bodies import MovedBody, find_moved, kept_classes, move_bodies, state_lists
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, equalities_text, plain_name, reference_kind, split_path
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
 from exoskel.formats.mjcf.replaced_joints import (
@@ -86,9 +87,11 @@ def insert_added(
     try:
         replaced, changes = find_replaced(document, base.world, changes)
         divided = list(divided_models(base.world, scene.world, changes))
-        if not (changes.added or lists or painted or replaced or divided):
+        moved = find_moved(document, changes, [(one.source, one.item) for one in replaced])
+        if not (changes.added or lists or painted or replaced or divided or moved):
             return SourceCopy(document.data)
         inserter = _Inserter(document, base, scene, changes, output, write(), lists, replaced)
+        inserter.moved = moved
         inserter.collect(painted)
         name_divided(inserter, divided)
         return inserter.apply()
@@ -131,6 +134,7 @@ class _Inserter:
         self.replaced = {id(one.item): one for one in replaced}
         self.removed = {node for one in replaced for node in one.nodes}
         """The elements that are not in the result."""
+        self.moved: Sequence[MovedBody] = ()
         self.fates: dict[NodeKey, Verdict] = {}
         self.names = AddedNames(document, self.tree, (base.world,))
         for one in replaced:
@@ -375,7 +379,7 @@ class _Inserter:
                 position(self.document, one)
                 for one in self.insertions
                 if not one.section and any(element.tag == kind for element in one.element.iter())
-            ]
+            ] + [min(one.node, one.owner + 1) for one in self.moved]
             first = min(places, default=len(self.tags))
             for model in self.scene.models:
                 # of the massless links of a body, which have its element, it is the last
@@ -420,22 +424,10 @@ class _Inserter:
             raise CannotEditError
         node = self.body_node(item) if isinstance(item, Body) else source.node
         if isinstance(item, Joint):
-            node = self._joint_node(item, source, name)
+            node = numbered_joint_node(self.document, item, source.node, name)
         if isinstance(item, Body) and node >= 0 and self.tags[node] == "worldbody":
             return "world"
         return self.file_name(kind, item, node)
-
-    def _joint_node(self, joint: Joint, source: Item, name: str) -> int:
-        """The element of one of the MuJoCo joints of a joint."""
-        node = source.node
-        if node < 0 or self.tags[node] not in ("joint", "freejoint"):
-            raise CannotEditError
-        place = split_path(name)[-1] if joint.name != split_path(name)[-1] else "0"
-        siblings = [one for one in self.children(self.parents[node]) if self.tags[one] == self.tags[node]]
-        number = siblings.index(node) + int(place if place.isdigit() else 0)
-        if number >= len(siblings):
-            raise CannotEditError
-        return siblings[number]
 
     # --- other sections -------------------------------------------------------------------------------
 
@@ -588,13 +580,17 @@ class _Inserter:
         self.values |= expanded_keyframes(
             self.document, self.base_scene, self.insertions, partial(position, self.document), self.removed
         )
+        self.values |= kept_classes(self.document, self.moved, self.defaults.name)
         content, numbers = insert_elements(self.document, self.insertions, self.values, self.removed)
+        content, numbers = move_bodies(content, numbers, self.moved, self.base_scene)
         lost = {inner for node in self.removed for inner in range(node, self.ends[node])}
-        fates = {key: EDITED for key in self.values if key[1] in self.document.attributes(key[0])} | self.fates
+        edited = {*self.values, *(state_lists(self.document) if self.moved else ())}
+        fates = {key: EDITED for key in edited if key[1] in self.document.attributes(key[0])} | self.fates
         return SourceCopy(
             content,
             fates,
             source_numbers=numbers,
             removed=frozenset(lost),
             replaced_items=frozenset(id(one.source) for one in self.replaced.values()),
+            moved=frozenset(inner for one in self.moved for inner in range(one.node, self.ends[one.node])),
         )

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from exoskel import spatial
+from exoskel.formats.mjcf.names import split_path
 from exoskel.formats.mjcf.shape_edits import AttributeEditor, CannotEditError
 from exoskel.scene.fields import DOF_FIELDS, dof_rows
 from exoskel.scene.item import Item
@@ -70,6 +71,18 @@ def joints_of_body(document: Document, body: int) -> list[int]:
             found.append(child)
         child = child + 1 if outline.tags[child] == FRAME else outline.ends[child]
     return found
+
+
+def numbered_joint_node(document: Document, joint: Joint, node: int, name: str) -> int:
+    """The element of one of the MuJoCo joints of a joint, which starts at `node`, by its name in a new document."""
+    if node < 0 or document.outline.tags[node] not in JOINTS:
+        raise CannotEditError
+    place = split_path(name)[-1] if joint.name != split_path(name)[-1] else "0"
+    siblings = joints_of_body(document, body_around(document, node))
+    number = siblings.index(node) + int(place if place.isdigit() else 0)
+    if number >= len(siblings):
+        raise CannotEditError
+    return siblings[number]
 
 
 def edit_dofs(editor: JointDocument, source: Item, item: Item) -> None:

@@ -76,7 +76,7 @@ def edit_source(
     `base` is the scene that was read from the document, `changes` are the differences between it and the scene.  The
     bodies and joints whose ids are `restated` were not edited, but their values would follow from edited ones.
     """
-    if changes.added or changes.reordered is not None:
+    if changes.added:
         return None
     try:
         editor = _SourceEditor(document, base, scene, changes, restated)
@@ -127,6 +127,8 @@ class _SourceEditor:
             if isinstance(source, Body) and isinstance(item, Body) and "inertia" in names:
                 weighed[id(item)] = source, item
         following = self.changes.derived | (_FOLLOWING if has_other_names else frozenset())
+        if self._moves_bodies():  # a weld without a pose keeps the bodies as they are placed
+            following |= {"equalities"}
         for source, item in self.changes.edited:
             is_new = id(item) in self.changes.inserted
             for name in changed_fields(source, item):
@@ -145,7 +147,7 @@ class _SourceEditor:
                 edit(self, source, item)
         self._collect_inertias(weighed)
         self._restate_joints()
-        if any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in self._edited()):
+        if self._moves_bodies():
             self._collect_poses()
         self._collect_states()
 
@@ -176,8 +178,9 @@ class _SourceEditor:
         except StateEditError as problem:
             raise CannotEditError from problem
 
-    def _edited(self) -> Iterator[tuple[Item, Item]]:
-        yield from self.changes.edited
+    def _moves_bodies(self) -> bool:
+        pairs = self.changes.edited
+        return any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in pairs)
 
     # --- the document ---------------------------------------------------------------------------------
 

@@ -67,7 +67,8 @@ class FlatModels:
 
     def names(self) -> list[list[str]]:
         """The names of all items that are identified by name."""
-        return [[item.name for item in items] for items in (self.models, self.bodies, self.joints, self.markers)]
+        named = (self.models, self.bodies, self.joints, self.markers, self.visuals, self.collisions)
+        return [[item.name for item in items] for items in named]
 
     def models_with(self, wanted: set[int]) -> set[int]:
         """The ids of the models that contain, or are, items with some ids."""
