@@ -27,7 +27,7 @@ from exoskel.scene.fields import (
     relative_difference,
     transform_differences,
 )
-from exoskel.scene.item import Item
+from exoskel.scene.item import Item, qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
@@ -137,11 +137,12 @@ def _edited(
             return None
         base, found = again, _changes_of(found, items)
     whole = Document(copied.data, document.name, document.location)
-    start = _with_new_items(_EditedDocument(whole, base, found), scene, format, read, output)
-    result = _edit_until_same(start, scene, format, read) if start is not None else None
-    if start is None or result is None:
+    tried = _edited_document(_EditedDocument(whole, base, found), scene, format, read, output)
+    if tried is None and (expanded := _with_copies(_EditedDocument(whole, base, found), format, read)) is not None:
+        tried = _edited_document(expanded, scene, format, read, output)
+    if tried is None:
         return None
-    edited, matched, native = result
+    start, (edited, matched, native) = tried
     counterparts = {id(item): other for item, other in matched.pairs}
     numbers = _original_numbers(document, copied, len(whole.outline.tags))
     edited = _numbered_as_source(edited, start)
@@ -162,6 +163,34 @@ def _edited(
         moved=edited.moved,
     )
     return CopiedSource(made, native, counterparts)
+
+
+_Edited = tuple[SourceCopy, Match, Scene]
+"""A document with edited values, and the scene that is read from it."""
+
+
+def _edited_document(
+    first: _EditedDocument, scene: Scene, format: Format, read: ReadCopy, output: OutputContext
+) -> tuple[_EditedDocument, _Edited] | None:
+    """The document with what was added to a scene, and that with edited values; None if a new document is needed."""
+    start = _with_new_items(first, scene, format, read, output)
+    result = _edit_until_same(start, scene, format, read) if start is not None else None
+    return None if start is None or result is None else (start, result)
+
+
+def _with_copies(start: _EditedDocument, format: Format, read: ReadCopy) -> _EditedDocument | None:
+    """The document with elements for the copies that it counts, if there are such and some were edited."""
+    expand = format.capabilities().expand_copies
+    made = expand(start.document, start.changes) if expand is not None else None
+    if made is None or made.source_numbers is None:
+        return None
+    again = read(made.data)
+    items = _same_items(start.base, again)
+    if items is None or match(start.base, again).problem:
+        return None
+    document = Document(made.data, start.document.name, start.document.location)
+    changes = _changes_of(start.changes, items)
+    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed, made.moved)
 
 
 def _with_same_welds(changes: Changes) -> Changes:
@@ -211,12 +240,11 @@ def _with_new_items(
     if changes is None:
         return None
     document = Document(made.data, start.document.name, start.document.location)
-    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed, made.moved)
+    whole = _numbered_as_source(made, start)
+    return _EditedDocument(document, again, changes, whole.source_numbers, whole.fates, whole.removed, whole.moved)
 
 
-def _edit_until_same(
-    start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy
-) -> tuple[SourceCopy, Match, Scene] | None:
+def _edit_until_same(start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy) -> _Edited | None:
     """The document with the edited values, and the scene that is read from it; None if it is another one."""
     edit = format.capabilities().edit_source
     restated: set[int] = set()
@@ -257,7 +285,7 @@ def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCop
         fates={**start.fates, **fates},
         source_numbers=[numbers[node] if node >= 0 else -1 for node in own],
         removed=start.removed | removed,
-        moved=start.moved,
+        moved=start.moved | {numbers[node] for node in edited.moved if numbers[node] >= 0},
     )
 
 
@@ -313,10 +341,15 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
 
     regrouped = _same_places(matched)
     alike = _joints_in_other_frames(matched)
+    renamed = {
+        id(one): other.name for one, other in matched.pairs if isinstance(one, Model) and isinstance(other, Model)
+    }
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
-        if isinstance(one, World) and (difference.field in changes.derived or _is_without_unknown(one, difference)):
+        if isinstance(one, World) and (
+            difference.field in changes.derived or _is_without_unknown(one, difference, renamed)
+        ):
             return True
         if id(one) in changes.moved and difference.field in _PLACES:
             return True
@@ -401,10 +434,23 @@ def _have_other_names_only(difference: Difference) -> bool:
     return relative_difference(*pairs) <= TOLERANCE
 
 
-def _is_without_unknown(world: World, difference: Difference) -> bool:
-    """Whether the difference is that items are missing which refer to removed bodies."""
+def _is_without_unknown(world: World, difference: Difference, names: Mapping[int, str]) -> bool:
+    """Whether the difference is that items are missing which refer to removed bodies, or that models have other names.
+
+    `names` are those of the models in the document, by the ids of the models of the world.
+    """
     known = copy_world(world)
     known.drop_dangling_references()
+    if names:
+        paths = {qualified_name(m.name): qualified_name(names[id(m)]) for m in world.models if id(m) in names}
+
+        def in_document(path: str) -> str:
+            model, slash, rest = path.partition("/")
+            return paths.get(model, model) + slash + rest
+
+        known.map_references(in_document, in_document)
+        for copied, model in zip(known.models, world.models, strict=True):
+            copied.name = names.get(id(model), model.name)
     if comparable_value(known, difference.field) == comparable_value(difference.other, difference.field):
         return True
     return (

@@ -480,6 +480,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (World, "gravity"): _SourceEditor.edit_gravity,
     (World, "time_step"): _SourceEditor.edit_time_step,
     (World, "keyframes"): _SourceEditor.edit_nothing,
+    (Model, "name"): _SourceEditor.edit_nothing,
     (Model, "pose"): _SourceEditor.edit_nothing,
     (Body, "name"): _SourceEditor.edit_name,
     (Body, "pose"): _SourceEditor.edit_nothing,
@@ -505,5 +506,5 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Marker, "kind"): shape_edits.edit_marker_kind,
 }
 """The fields that can be edited in a document, and how."""
-_TOGETHER = frozenset({(World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")})
+_TOGETHER = frozenset({(Model, "name"), (World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")})
 """Fields that are edited in other elements, at least in part."""

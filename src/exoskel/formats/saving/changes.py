@@ -296,11 +296,18 @@ def _pairs(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[ItemPair]
     for index, item in enumerate(items):
         same = waiting.get(_key(item))
         if same:
-            yield same.pop(0), item, index
+            yield same.pop(_partner(same, item)), item, index
         else:
             alone.append((item, index))
     yield from ((None, item, index) for item, index in alone)
     yield from ((source, None, -1) for group in waiting.values() for source in group)
+
+
+def _partner(sources: Sequence[Item], item: Item) -> int:
+    """The place of the item of a source among those with the same element: copies of it have names of their own."""
+    if len(sources) == 1:
+        return 0
+    return next((place for place, one in enumerate(sources) if item_name(one) == item_name(item)), 0)
 
 
 def _is_same_item(one: Item, other: Item) -> bool:
