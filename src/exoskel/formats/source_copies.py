@@ -359,6 +359,8 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
             return True
         if id(one) in alike and difference.field in _MOTION:
             return True
+        if isinstance(one, Joint) and difference.field == "solver" and not one.loop and one.mimic is None:
+            return True  # of a constraint that was removed
         if difference.field == "keyframes" and _have_same_states(difference):
             return True
         if difference.field == "dofs" and _have_other_names_only(difference):

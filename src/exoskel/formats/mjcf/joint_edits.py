@@ -73,6 +73,18 @@ def joints_of_body(document: Document, body: int) -> list[int]:
     return found
 
 
+def coupling_node(document: Document, joint: Joint) -> int | None:
+    """The constraint that lets a joint follow another one; None if it is not known."""
+    names = {document.attribute_text(node, "name") for node in joint_nodes(document, joint)} - {""}
+    tags, parents = document.outline.tags, document.outline.parents
+    found = [
+        node
+        for node, tag in enumerate(tags)
+        if tag == "joint" and tags[parents[node]] == "equality" and document.attribute_text(node, "joint1") in names
+    ]
+    return found[0] if len(found) == 1 else None
+
+
 def numbered_joint_node(document: Document, joint: Joint, node: int, name: str) -> int:
     """The element of one of the MuJoCo joints of a joint, which starts at `node`, by its name in a new document."""
     if node < 0 or document.outline.tags[node] not in JOINTS:

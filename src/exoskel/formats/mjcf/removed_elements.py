@@ -47,6 +47,7 @@ class RemovedElements:
             nodes |= {one.node for one in parts}
         if not items:  # those that refer to removed bodies are found in the document
             nodes |= self._removed_from_lists()
+        nodes |= self._removed_keyframes()
         if not nodes:
             return set(), set()
         found = find_dependents(self.document, nodes, self._names_of_copies(nodes))
@@ -105,6 +106,16 @@ class RemovedElements:
                     raise CannotEditError
                 nodes |= found
         return nodes
+
+    def _removed_keyframes(self) -> set[int]:
+        """The elements of keyframes that were removed."""
+        found: set[int] = set()
+        for source, item in self.changes.edited:
+            if isinstance(source, World) and isinstance(item, World):
+                names = {one.name for one in source.keyframes} - {one.name for one in item.keyframes} - {""}
+                keys = (node for node, tag in enumerate(self.tags) if tag == "key")
+                found |= {node for node in keys if self.document.attribute_text(node, "name") in names}
+        return found
 
     def _is_within(self, node: int, items: list[Item]) -> bool:
         """Whether an element is inside that of a removed body."""

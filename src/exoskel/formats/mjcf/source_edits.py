@@ -19,7 +19,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf import joint_edits, shape_edits
 from exoskel.formats.mjcf.document_references import have_states, named_kind, renamed_references
-from exoskel.formats.mjcf.joint_edits import joint_nodes
+from exoskel.formats.mjcf.joint_edits import coupling_node, joint_nodes
 from exoskel.formats.mjcf.keyframe_edits import (
     KeyframeEditor,
     StateEditError,
@@ -440,10 +440,36 @@ class _SourceEditor:
         if any(after is not None and self.changes.sources.get(id(after)) is not before for before, after in ends):
             raise CannotEditError
 
-    def edit_mimic(self, _: Item, item: Item) -> None:
-        """Check that a joint became independent: its constraint is removed with the joint that it followed."""
-        if not isinstance(item, Joint) or item.mimic is not None or not self.changes.removed:
+    def edit_mimic(self, source: Item, item: Item) -> None:
+        """Edit or remove the constraint of a joint that follows another one.
+
+        That of a joint which followed a removed one is removed with this.
+        """
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        node = coupling_node(self.document, source)
+        if node in self.dependent and item.mimic is None:
+            return
+        if node is None or node in self.dependent or source.mimic is None:
             raise CannotEditError
+        if item.mimic is None:
+            self.removed.add(node)
+            return
+        leader = self._joint_beside(item, item.mimic.joint)
+        if leader is None or len(joint_nodes(self.document, leader)) > 1 or len(joint_nodes(self.document, source)) > 1:
+            raise CannotEditError
+        name = self.text(leader.node, "name")
+        if not name:
+            raise CannotEditError
+        self.set(node, "joint2", name)
+        self.set(node, "polycoef", format_numbers((item.mimic.offset, item.mimic.multiplier, 0.0, 0.0, 0.0)))
+
+    def _joint_beside(self, joint: Joint, name: str) -> Joint | None:
+        """The joint of the document that has a name in the model of another one."""
+        models = (model for world in self.scene.worlds for model in world.models)
+        model = next(one for one in models if any(other is joint for other in one.joints))
+        found = next((one for one in model.joints if one.name == name), None)
+        source = self.changes.sources.get(id(found))
+        return source if isinstance(source, Joint) else None
 
     # --- joints ---------------------------------------------------------------------------------------
 
