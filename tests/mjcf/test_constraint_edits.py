@@ -28,7 +28,7 @@ DOCUMENT = """<mujoco><compiler angle="degree" eulerseq="zyx"/><option integrato
   </equality>
   <actuator><motor name="m" joint="h0"/></actuator>
   <sensor><jointpos name="jp" joint="h1"/><gyro name="gy" site="s"/></sensor>
-  <keyframe><key name="home" qpos=".1 .2 .1" ctrl=".5"/><key name="other" qpos=".3 .4 .2"/></keyframe>
+  <keyframe><key name="home" qpos=".1 .2 .1" /><key name="other" qpos=".3 .4 .2"/></keyframe>
 </mujoco>"""
 
 
@@ -98,3 +98,24 @@ def test_documents_without_the_constraint_move_as_the_scene(edit: str) -> None:
     report = exoskel.convert(scene, None, to="mjcf")
     assert b'eulerseq="zyx"' in report.data
     assert difference(scene.world, report.data) < 1e-11
+
+
+def test_actuators_without_names_are_removed() -> None:
+    scene = exoskel.load(DOCUMENT.replace('<motor name="m" joint="h0"/>', '<motor joint="h0"/><motor joint="h1"/>'))
+    scene.world.actuators.pop(0)
+    scene.world.keyframes.clear()
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert b'eulerseq="zyx"' in report.data
+    assert b'<motor joint="h1"/>' in report.data
+    assert b'<motor joint="h0"/>' not in report.data
+
+
+def test_models_without_movable_joints_stay_in_the_document() -> None:
+    text = """<mujoco><compiler eulerseq="zyx" inertiafromgeom="true"/><worldbody><body name="a"><joint name="j"/>
+        <geom name="g" size="0.1"/></body></worldbody></mujoco>"""
+    scene = exoskel.load(text, format="mjcf")
+    scene.world.model("a").replace("j", "weld")
+    _shape(scene.world, "g").geometry = exoskel.Box((1, 2, 3))
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    assert b'eulerseq="zyx"' in report.data

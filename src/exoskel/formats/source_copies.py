@@ -355,6 +355,8 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
             return True
         if id(one) in regrouped and difference.field == "pose":
             return True
+        if isinstance(one, Model) and difference.field == "static" and not one.dof_count:
+            return True
         if difference.field == "name" and isinstance(difference.other, Joint) and difference.other.implicit:
             return True
         if id(one) in alike and difference.field in _MOTION:

@@ -80,8 +80,9 @@ def coupling_node(document: Document, joint: Joint) -> int | None:
     found = [
         node
         for node, tag in enumerate(tags)
-        if tag == "joint" and tags[parents[node]] == "equality" and document.attribute_text(node, "joint1") in names
+        if tag == "joint" and tags[parents[node]] == "equality" and document.attribute_text(node, "joint2")
     ]
+    found = [node for node in found if document.attribute_text(node, "joint1") in names]
     return found[0] if len(found) == 1 else None
 
 

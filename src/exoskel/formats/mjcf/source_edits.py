@@ -340,14 +340,14 @@ class _SourceEditor:
 
     def _collect_inertias(self, weighed: dict[int, tuple[Body, Body]]) -> None:
         """State the mass properties of edited bodies, and of those whose edited shapes they would follow."""
-        is_weighed = bool(weighed) or not self.changes.inserted.isdisjoint(self.restated)
-        has_all = is_weighed and self._drop_mass_settings()
         edited = {
             id(item)
             for source, item in self.changes.edited
             if isinstance(item, Shape) and not _MASS_FIELDS.isdisjoint(changed_fields(source, item))
         }
         removed = {one.node for one in self.changes.removed if isinstance(one, Shape)}
+        is_weighed = bool(weighed or edited or removed) or not self.changes.inserted.isdisjoint(self.restated)
+        has_all = is_weighed and self._drop_mass_settings()
         parents = self.document.outline.parents
         for model in (model for world in self.scene.worlds for model in world.models):
             for body in model.bodies:
@@ -507,6 +507,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (World, "time_step"): _SourceEditor.edit_time_step,
     (World, "keyframes"): _SourceEditor.edit_nothing,
     (Model, "name"): _SourceEditor.edit_nothing,
+    (Model, "static"): _SourceEditor.edit_nothing,  # follows from the joints
     (Model, "pose"): _SourceEditor.edit_nothing,
     (Body, "name"): _SourceEditor.edit_name,
     (Body, "pose"): _SourceEditor.edit_nothing,
@@ -532,5 +533,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Marker, "kind"): shape_edits.edit_marker_kind,
 }
 """The fields that can be edited in a document, and how."""
-_TOGETHER = frozenset({(Model, "name"), (World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")})
+_TOGETHER = frozenset(
+    {(Model, "name"), (Model, "static"), (World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")}
+)
 """Fields that are edited in other elements, at least in part."""
