@@ -8,6 +8,7 @@ import mujoco
 import pytest
 
 import exoskel
+from tests.mjcf.test_edited_motion import difference
 
 DOCUMENT = """<mujoco model="robot">
   <extension><plugin plugin="mujoco.pid"/></extension>
@@ -97,7 +98,7 @@ def test_saving_reports_what_is_removed(robot: Path) -> None:
     scene.world.remove(f"{owner.name}/hand", subtree=True)
     exoskel.save(scene, robot.with_name("saved.xml"))
     told = [one.message for one in scene.diagnostics if one.code == "FM204"]
-    assert len(told) == 18
+    assert len(told) == 19
     assert "<skin> 'skin' is removed from the file: it refers to something that was removed from the scene" in told
 
 
@@ -130,3 +131,65 @@ def test_bodies_that_are_copied_need_a_new_document(robot: Path) -> None:
     assert report.certificate.passed
     assert "r1" in _names(model)
     assert "r0" not in _names(model)
+
+
+CONNECTED = """<mujoco model="r"><compiler eulerseq="zyx"/><option integrator="discrete" tolerance="1e-14"/>
+  <default><geom contype="0" conaffinity="0"/></default>
+  <worldbody>
+    <geom name="ground" type="plane" size="5 5 .1"/>
+    <body name="base" pos="0 0 1"><freejoint name="root"/><geom size=".1"/>
+      <body name="low" pos="0 0 .3"><joint name="h" axis="1 0 0"/><geom name="lg" size=".1"/><site name="ls"/></body>
+      <body name="uni" pos=".4 0 0"><joint name="u1" axis="1 0 0"/><joint name="u2" axis="0 1 0"/><geom size=".1" pos="0 0 .1"/></body>
+    </body>
+    <body name="arm" pos="2 0 0"><joint name="a1" axis="0 1 0"/><geom size=".1" pos="0 .1 0"/>
+      <body name="fore" pos="0 0 .4"><joint name="a2" axis="0 1 0"/><geom name="fg" size=".1"/><site name="fs"/></body>
+    </body>
+  </worldbody>
+  <equality>CONSTRAINTS</equality>
+  <sensor><jointpos name="js" joint="u2"/><jointpos joint="a1"/></sensor>
+  KEY
+</mujoco>"""
+CONNECTIONS = {
+    "connect": '<connect name="c" body1="low" body2="fore" anchor="0 0 0"/>',
+    "weld": '<weld name="c" body1="low" body2="fore"/>',
+    "connect of sites": '<connect name="c" site1="ls" site2="fs"/>',
+    "weld without a name": '<weld site1="ls" site2="fs"/>',
+    "inactive": '<weld name="c" body1="low" body2="fore" active="false"/>',
+    "two": '<connect name="c" body1="low" body2="fore" anchor="0 0 0"/><weld name="d" site1="fs" site2="ls"/>',
+}
+CONNECTED_KEY = """<keyframe><key name="home" qpos="0 0 1 1 0 0 0  .1 .2 .3 .4 .5" qvel="1 2 3 .4 .5 .6 .7 .8 .9 1 1.1"/>
+  </keyframe>"""
+
+
+@pytest.mark.parametrize("key", ["", CONNECTED_KEY])
+@pytest.mark.parametrize("removed", ["low", "fore", "base", "arm", "site"])
+@pytest.mark.parametrize("kind", CONNECTIONS)
+def test_trees_of_a_model_stay_together_without_what_connected_them(
+    kind: str, removed: str, key: str, tmp_path: Path
+) -> None:
+    """Reading makes one model of trees that a constraint connects; without it, names have to tell."""
+    text = CONNECTED.replace("CONSTRAINTS", CONNECTIONS[kind]).replace("KEY", key)
+    (tmp_path / "robot.xml").write_text(text)
+    scene = exoskel.load(tmp_path / "robot.xml")
+    model = next(one for one in scene.world.models if any(body.name == "arm" for body in one.bodies))
+    if removed == "site":
+        next(body for body in model.bodies if body.name == "low").markers.clear()
+    else:
+        scene.world.remove(f"{model.name}/{removed}", subtree=True)
+    exoskel.save(scene)
+    written = (tmp_path / "robot.xml").read_bytes()
+    assert b'eulerseq="zyx"' in written
+    again = exoskel.load(written, format="mjcf").world
+    mine = sorted(sorted(body.name for body in one.bodies) for one in scene.world.models if one.bodies)
+    assert mine == sorted(sorted(body.name for body in one.bodies) for one in again.models)
+    reported = [one.message for one in scene.diagnostics if one.code == "FM204"]
+    constraints = CONNECTIONS[kind].split("/>")[:-1]
+    lost = [one for one in constraints if removed != "site" or "site" in one]
+    assert len([one for one in reported if "<connect>" in one or "<weld>" in one]) == len(lost)
+    if removed == "base":
+        assert any("<jointpos> 'js'" in one for one in reported)
+    if key:
+        for joint in (one for one in scene.world.joints() if one.dof_count):
+            joint.velocities = tuple(0.1 * (number + 1) for number in range(joint.dof_count))
+    moved = exoskel.convert(scene, None, to="mjcf").data
+    assert difference(scene.world, moved) < 1e-11

@@ -250,23 +250,6 @@ def test_mass_settings_of_the_compiler_do_not_undo_edits() -> None:
         assert found[:3] == pytest.approx(wanted, rel=1e-12) or np.ravel(found[0])[0] == pytest.approx(wanted[0])
 
 
-@pytest.mark.parametrize("edit", ["replicate", "hinge2"])
-def test_other_edits_need_a_new_document(edit: str) -> None:
-    scene = exoskel.load(
-        """<mujoco><worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body>
-        <replicate count="2" offset="0 0 1"><body name="r"><joint/><geom size="0.1"/></body></replicate>
-        </worldbody></mujoco>"""
-    )
-    if edit == "replicate":
-        scene.world.model("r0").add_body("b", parent="r0", joint="revolute", axis=(1, 0, 0))
-    else:
-        joint = scene.world.model("a").joint("j")
-        joint.kind, joint.axes = "hinge2", ((0, 0, 1), (0, 1, 0))
-    report = exoskel.convert(scene, None, to="mjcf")
-    assert report.certificate.passed
-    assert b"exoskel_camera" in report.data
-
-
 def test_edits_within_frames_and_copies_are_compared_with_the_scene() -> None:
     """The pose in the document is relative to the frame; an edit of one copy must not change the others."""
     text = """<mujoco><worldbody><frame pos="1 0 0"><body name="a"><freejoint/><geom name="g" size="0.1"/></body></frame>

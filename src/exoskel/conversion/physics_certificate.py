@@ -42,7 +42,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.cameras_and_keyframes import SceneCamera, View, as_perspective, comparable_views, lost_view_part
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.equality import comparable_equalities, known_equalities
-from exoskel.scene.fields import VIEW_FIELDS, comparable_value, relative_difference
+from exoskel.scene.fields import VIEW_FIELDS, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint, can_mimic
 from exoskel.scene.kinematics import translation_axes
@@ -197,13 +197,19 @@ def _has_all_states(world: World, written: Written) -> bool:
     return bool(states) and kept.issuperset(states)
 
 
-def _comparable_view(world: World, field: str, lost: Collection[str]) -> object:
+def _are_reordered(one: World, other: World) -> bool:
+    """Whether two worlds have joints with the same names in another order."""
+    names = [[(model.name, joint.name) for model in world.models for joint in model.joints] for world in (one, other)]
+    return names[0] != names[1] and sorted(names[0]) == sorted(names[1])
+
+
+def _comparable_view(world: World, field: str, lost: Collection[str], *, by_name: bool) -> object:
     """The cameras, lights or keyframes of a world, independent of their order and of the precision of lights.
 
     `lost` are the fields of the world that are not written.
     """
     if field == "keyframes":
-        return comparable_value(world, field)
+        return tuple(one.comparable(world.models, by_name=by_name) for one in world.keyframes)
     views: list[View] = list(getattr(world, field))
     for number, view in enumerate(views):
         if isinstance(view, SceneCamera) and lost_view_part(view, "orthographic") in lost:
@@ -352,8 +358,9 @@ class _WorldCertificate:
         views = [field for field in VIEW_FIELDS if (World, field) in self.fields and getattr(self.world, field)]
         if views:
             lost_parts = self.lost_fields.get(id(self.world), frozenset())
+            is_reordered = _are_reordered(self.known, self.other_world)
             shown: list[list[object]] = [
-                [_comparable_view(world, field, lost_parts) for field in views]
+                [_comparable_view(world, field, lost_parts, by_name=is_reordered) for field in views]
                 for world in (self.known, self.other_world)
             ]
             rows.append(("cameras, lights and keyframes", relative_difference(*shown)))
@@ -397,7 +404,9 @@ class _WorldCertificate:
 
     def _compare_actuators(self) -> float:
         """Compare actuators; in formats with motors only, their order is that of the elements of the document."""
-        sides = [comparable_actuators(world.actuators, world.models) for world in (self._written, self.other_world)]
+        worlds = (self._written, self.other_world)
+        is_reordered = _are_reordered(*worlds)
+        sides = [comparable_actuators(one.actuators, one.models, by_name=is_reordered) for one in worlds]
         if self.has_only_motors:
             sides = [sorted(rows, key=lambda row: str(row[0])) for rows in sides]
         return relative_difference(*sides)

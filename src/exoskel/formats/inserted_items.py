@@ -46,7 +46,8 @@ def changes_after_insertion(
     try:
         implicit = {id(one) for one in changes.removed if isinstance(one, Joint) and one.implicit}
         joints = (joint for world in base.worlds for joint in world.joints() if id(joint) in replaced_items)
-        gone = _GoneJoints(implicit, replaced_items, {joint.child.node for joint in joints})
+        known = [number for number in numbers if number >= 0]
+        gone = _GoneJoints(implicit, replaced_items, {joint.child.node for joint in joints}, known != sorted(known))
         old = dict(_old_pairs(base.worlds, inserted.worlds, numbers, gone))
         lost = implicit | replaced_items
         found = Changes(
@@ -122,6 +123,8 @@ class _GoneJoints(Struct, frozen=True):
     implicit: Set[int]
     replaced: Set[int]
     children: Set[int]
+    is_reordered: bool = False
+    """Elements are in another order than before."""
 
     def is_replacement(self, item: Item, numbers: Sequence[int]) -> bool:
         if not isinstance(item, Joint) or item.loop or not self.children or item.child.node < 0:
@@ -135,6 +138,11 @@ def _old_pairs(
     """Items of a document before insertion, by their ids, with those after it."""
     same = [one for one in others if one.node < 0 or numbers[one.node] >= 0]
     same = [one for one in same if not gone.is_replacement(one, numbers)]
+    if gone.is_reordered:
+        items, same = (
+            sorted(items, key=_place),
+            sorted(same, key=lambda one: numbers[p] if (p := _place(one)) >= 0 else p),
+        )
     items = [one for one in items if id(one) not in gone.replaced]
     if len(same) != len(items) and gone.implicit:
         items = [one for one in items if id(one) not in gone.implicit]
@@ -144,6 +152,11 @@ def _old_pairs(
         yield id(one), other
         for name in CHILD_LISTS.get(type(one), ()):
             yield from _old_pairs(getattr(one, name), getattr(other, name), numbers, gone)
+
+
+def _place(item: Item) -> int:
+    """The element of an item; for a joint, that of the body which it moves."""
+    return item.child.node if isinstance(item, Joint) and not item.loop else item.node
 
 
 def _all_pairs(

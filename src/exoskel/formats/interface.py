@@ -181,6 +181,8 @@ class SourceCopy(Struct, frozen=True):
     """The elements of the source with the content of included files that are not in the copy."""
     replaced_items: Set[int] = frozenset()
     """The ids of joints of the source in place of which others were inserted, which have other elements."""
+    moved: Set[int] = frozenset()
+    """The elements of the source, as in `removed`, that are in other ones in the copy."""
 
 
 class WriterCapabilities(Struct, frozen=True):
@@ -202,6 +204,8 @@ class WriterCapabilities(Struct, frozen=True):
     """For formats with `copy_source`, to write edited scenes as their documents with the edited values."""
     insert_items: Callable[[Document, Scene, Scene, Changes, OutputContext], SourceCopy | None] | None = None
     """Inserts new items into a document before it is edited; see `EditSource`.  The same bytes if nothing is new."""
+    expand_copies: Callable[[Document, Changes], SourceCopy | None] | None = None
+    """Writes copies that a document only counts as elements of their own, if some of them were edited."""
     adapt_copy: AdaptCopy | None = None
     """Adapts a copy to the program that it is for."""
     copy_targets: frozenset[Target] = frozenset({"portable"})

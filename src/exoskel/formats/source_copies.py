@@ -8,25 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 
-import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.inserted_items import COLLISION_RULES, changes_after_insertion
 from exoskel.formats.interface import Format, NodeKey, SourceCopy
-from exoskel.formats.saving.changes import Changes, SourceChanges, changed_fields
+from exoskel.formats.joint_frames import FORMS, ROTATING, move_alike
+from exoskel.formats.saving.changes import AddedItem, Changes, SourceChanges, changed_fields
 from exoskel.formats.saving.verification import TOLERANCE, Match, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.fields import (
+    DOF_FIELDS,
     Difference,
     comparable_value,
+    dof_rows,
     iter_items,
     relative_difference,
     transform_differences,
 )
-from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.item import Item, qualified_name
+from exoskel.scene.joint import Joint
 from exoskel.scene.merge import copy_world
 from exoskel.scene.model import Model
 from exoskel.scene.pose import pose_matrices
@@ -115,6 +117,8 @@ class _EditedDocument(Struct, frozen=True):
     """The fates of what has new values, by the elements of the source."""
     removed: Set[int] = frozenset()
     """The elements of the source that are not in the document."""
+    moved: Set[int] = frozenset()
+    """Those that are in other elements."""
 
 
 def _edited(
@@ -124,6 +128,7 @@ def _edited(
     base, found = changes.base, changes.changes
     if base is None or found is None or not isinstance(document, Document):
         return None
+    found = _with_same_welds(found)
     require_valid(scene)
     if copied.inserted:  # elements have other numbers
         again = read(copied.data)
@@ -132,11 +137,12 @@ def _edited(
             return None
         base, found = again, _changes_of(found, items)
     whole = Document(copied.data, document.name, document.location)
-    start = _with_new_items(_EditedDocument(whole, base, found), scene, format, read, output)
-    result = _edit_until_same(start, scene, format, read) if start is not None else None
-    if start is None or result is None:
+    tried = _edited_document(_EditedDocument(whole, base, found), scene, format, read, output)
+    if tried is None and (expanded := _with_copies(_EditedDocument(whole, base, found), format, read)) is not None:
+        tried = _edited_document(expanded, scene, format, read, output)
+    if tried is None:
         return None
-    edited, matched, native = result
+    start, (edited, matched, native) = tried
     counterparts = {id(item): other for item, other in matched.pairs}
     numbers = _original_numbers(document, copied, len(whole.outline.tags))
     edited = _numbered_as_source(edited, start)
@@ -154,8 +160,61 @@ def _edited(
         source_numbers=source_numbers,
         inserted_numbers=own_numbers,
         removed=edited.removed,
+        moved=edited.moved,
     )
     return CopiedSource(made, native, counterparts)
+
+
+_Edited = tuple[SourceCopy, Match, Scene]
+"""A document with edited values, and the scene that is read from it."""
+
+
+def _edited_document(
+    first: _EditedDocument, scene: Scene, format: Format, read: ReadCopy, output: OutputContext
+) -> tuple[_EditedDocument, _Edited] | None:
+    """The document with what was added to a scene, and that with edited values; None if a new document is needed."""
+    start = _with_new_items(first, scene, format, read, output)
+    result = _edit_until_same(start, scene, format, read) if start is not None else None
+    return None if start is None or result is None else (start, result)
+
+
+def _with_copies(start: _EditedDocument, format: Format, read: ReadCopy) -> _EditedDocument | None:
+    """The document with elements for the copies that it counts, if there are such and some were edited."""
+    expand = format.capabilities().expand_copies
+    made = expand(start.document, start.changes) if expand is not None else None
+    if made is None or made.source_numbers is None:
+        return None
+    again = read(made.data)
+    items = _same_items(start.base, again)
+    if items is None or match(start.base, again).problem:
+        return None
+    document = Document(made.data, start.document.name, start.document.location)
+    changes = _changes_of(start.changes, items)
+    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed, made.moved)
+
+
+def _with_same_welds(changes: Changes) -> Changes:
+    """The changes without welds in place of those that no element states: these are the same."""
+    gone = {id(one.child): one for one in changes.removed if isinstance(one, Joint) and one.implicit}
+    same: list[tuple[Item, AddedItem]] = []
+    for one in changes.added if gone else ():
+        joint = one.item
+        if not isinstance(joint, Joint) or joint.kind != "weld" or joint.loop:
+            continue
+        source = gone.get(id(changes.sources.get(id(joint.child))))
+        parent = None if joint.parent is None else changes.sources.get(id(joint.parent))
+        if source is not None and source.kind == "weld" and source.parent is parent:
+            same.append((source, one))
+    if not same:
+        return changes
+    welds, items = {id(source) for source, _ in same}, {id(one) for _, one in same}
+    return structs.replace(
+        changes,
+        added=[one for one in changes.added if id(one) not in items],
+        removed=[one for one in changes.removed if id(one) not in welds],
+        edited=[*changes.edited, *((s, one.item) for s, one in same if changed_fields(s, one.item))],
+        sources={**changes.sources, **{id(one.item): source for source, one in same}},
+    )
 
 
 def _with_new_items(
@@ -181,12 +240,11 @@ def _with_new_items(
     if changes is None:
         return None
     document = Document(made.data, start.document.name, start.document.location)
-    return _EditedDocument(document, again, changes, made.source_numbers, made.fates, made.removed)
+    whole = _numbered_as_source(made, start)
+    return _EditedDocument(document, again, changes, whole.source_numbers, whole.fates, whole.removed, whole.moved)
 
 
-def _edit_until_same(
-    start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy
-) -> tuple[SourceCopy, Match, Scene] | None:
+def _edit_until_same(start: _EditedDocument, scene: Scene, format: Format, read: ReadCopy) -> _Edited | None:
     """The document with the edited values, and the scene that is read from it; None if it is another one."""
     edit = format.capabilities().edit_source
     restated: set[int] = set()
@@ -195,7 +253,7 @@ def _edit_until_same(
         if edited is None:
             return None
         native = read(edited.data)
-        matched = match(scene, native)
+        matched = _match_without_empty_models(scene, native)
         _accept_derived_values(matched, start.changes)
         if not matched.problem:
             return edited, matched, native
@@ -204,6 +262,14 @@ def _edit_until_same(
             return None
         restated |= more
     return None
+
+
+def _match_without_empty_models(scene: Scene, native: Scene) -> Match:
+    """Compare a scene with the one that was read back; models without bodies have no elements."""
+    empty = {id(model) for world in scene.worlds for model in world.models if not model.bodies}
+    matched = match(scene, native, empty)
+    matched.lost = [one for one in matched.lost if id(one[0]) not in empty]
+    return matched
 
 
 def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCopy:
@@ -219,6 +285,7 @@ def _numbered_as_source(edited: SourceCopy, start: _EditedDocument) -> SourceCop
         fates={**start.fates, **fates},
         source_numbers=[numbers[node] if node >= 0 else -1 for node in own],
         removed=start.removed | removed,
+        moved=start.moved | {numbers[node] for node in edited.moved if numbers[node] >= 0},
     )
 
 
@@ -273,14 +340,32 @@ def _accept_derived_values(matched: Match, changes: Changes) -> None:
     """
 
     regrouped = _same_places(matched)
+    alike = _joints_in_other_frames(matched)
+    renamed = {
+        id(one): other.name for one, other in matched.pairs if isinstance(one, Model) and isinstance(other, Model)
+    }
 
     def is_derived(difference: Difference) -> bool:
         one, source = difference.one, changes.sources.get(id(difference.one))
-        if isinstance(one, World) and (difference.field in changes.derived or _is_without_unknown(one, difference)):
+        if isinstance(one, World) and (
+            difference.field in changes.derived or _is_without_unknown(one, difference, renamed)
+        ):
             return True
         if id(one) in changes.moved and difference.field in _PLACES:
             return True
         if id(one) in regrouped and difference.field == "pose":
+            return True
+        if isinstance(one, Model) and difference.field == "static" and not one.dof_count:
+            return True
+        if difference.field == "name" and isinstance(difference.other, Joint) and difference.other.implicit:
+            return True
+        if id(one) in alike and difference.field in _MOTION:
+            return True
+        if isinstance(one, Joint) and difference.field == "solver" and not one.loop and one.mimic is None:
+            return True  # of a constraint that was removed
+        if difference.field == "keyframes" and _have_same_states(difference):
+            return True
+        if difference.field == "dofs" and _have_other_names_only(difference):
             return True
         if id(one) in changes.inserted and _is_same_when_new(difference):
             return True
@@ -314,10 +399,62 @@ def _same_places(matched: Match) -> set[int]:
     return found
 
 
-def _is_without_unknown(world: World, difference: Difference) -> bool:
-    """Whether the difference is that items are missing which refer to removed bodies."""
+def _joints_in_other_frames(matched: Match) -> set[int]:
+    """The ids of joints that are stated in another frame, or with other axes, and move alike."""
+    fields: dict[int, set[str]] = {}
+    for difference in matched.differences:
+        fields.setdefault(id(difference.one), set()).add(difference.field)
+    return {
+        id(one)
+        for one, other in ((difference.one, difference.other) for difference in matched.differences)
+        if isinstance(one, Joint)
+        and isinstance(other, Joint)
+        and (fields[id(one)] & FORMS or one.kind != other.kind)
+        and ("dofs" not in fields[id(one)] or one.kind in ROTATING)
+        and move_alike(one, other, TOLERANCE)
+    }
+
+
+def _have_same_states(difference: Difference) -> bool:
+    """Whether worlds have the same keyframes, of joints in another order."""
+    worlds = (difference.one, difference.other)
+    sides = [
+        [keyframe.comparable(one.models, by_name=True) for keyframe in one.keyframes]
+        for one in worlds
+        if isinstance(one, World)
+    ]
+    return relative_difference(*sides) <= TOLERANCE
+
+
+def _have_other_names_only(difference: Difference) -> bool:
+    """Whether joints differ in the names of their coordinates only, which the scene does not state."""
+    one, other = difference.one, difference.other
+    assert isinstance(one, Joint) and isinstance(other, Joint)
+    rows, others = dof_rows(one), dof_rows(other)
+    name = DOF_FIELDS.index("name")
+    if len(rows) != len(others) or any(row[name] and len(rows) > 1 for row in rows):
+        return False
+    pairs = ([(*row[:name], *row[name + 1 :]) for row in every] for every in (rows, others))
+    return relative_difference(*pairs) <= TOLERANCE
+
+
+def _is_without_unknown(world: World, difference: Difference, names: Mapping[int, str]) -> bool:
+    """Whether the difference is that items are missing which refer to removed bodies, or that models have other names.
+
+    `names` are those of the models in the document, by the ids of the models of the world.
+    """
     known = copy_world(world)
     known.drop_dangling_references()
+    if names:
+        paths = {qualified_name(m.name): qualified_name(names[id(m)]) for m in world.models if id(m) in names}
+
+        def in_document(path: str) -> str:
+            model, slash, rest = path.partition("/")
+            return paths.get(model, model) + slash + rest
+
+        known.map_references(in_document, in_document)
+        for copied, model in zip(known.models, world.models, strict=True):
+            copied.name = names.get(id(model), model.name)
     if comparable_value(known, difference.field) == comparable_value(difference.other, difference.field):
         return True
     return (
@@ -342,27 +479,9 @@ def _is_same_when_new(difference: Difference) -> bool:
         return difference.field == "pose"
     if not isinstance(one, Joint) or not isinstance(other, Joint):
         return False
-    if one.kind == other.kind and difference.field in _FORMS:
-        return _move_alike(one, other)
     return other.kind == "weld" and other.implicit
 
 
-def _move_alike(one: Joint, other: Joint) -> bool:
-    """Whether two joints of the same kind move along the same axes, which may be stated in another form."""
-    if one.kind == "euler" or not (one.axes or one.kind in _IN_PLANES):
-        return one.pose == other.pose and (one.kind != "euler" or one.order == other.order)
-    frames = [joint.pose.matrix() for joint in (one, other)]
-    axes = [np.array(PLANES.get(j.plane, j.axes) if j.kind in _IN_PLANES else j.axes) for j in (one, other)]
-    turned = [own @ frame[:3, :3].T for own, frame in zip(axes, frames, strict=True)]
-    if turned[0].shape != turned[1].shape or one.pitch != other.pitch:
-        return False
-    places = [frame[:3, 3] for frame in frames]
-    return max(float(np.abs(np.subtract(*pair)).max()) for pair in (turned, places)) <= TOLERANCE
-
-
-_FORMS = ("pose", "axes", "plane", "order")
-"""Fields of a joint that state its axes, if its kind has any."""
+_MOTION = FORMS | {"kind", "dofs"}
 _NUMBERED = re.compile("_[0-9]+")
 """What follows the name of a shape if another one has the name."""
-_IN_PLANES = frozenset({"planar", "translational2d"})
-"""Kinds of joints whose axes may be stated as the name of a plane."""

@@ -172,17 +172,21 @@ def driven_dofs(actuators: Iterable[Actuator], models: Iterable[Model]) -> Itera
             yield actuator, joint, joint.dofs[actuator.coordinate]
 
 
-def comparable_actuators(actuators: Iterable[Actuator], models: Iterable[Model]) -> list[tuple[object, ...]]:
+def comparable_actuators(
+    actuators: Iterable[Actuator], models: Iterable[Model], *, by_name: bool = False
+) -> list[tuple[object, ...]]:
     """Actuators for comparisons of motion: without names, and with the number of the coordinate in the state.
 
-    Joints of static models have no coordinates: formats write their bodies without them.
+    Joints of static models have no coordinates: formats write their bodies without them.  With `by_name`, joints are
+    numbered in the order of their names, for worlds in which they have another order.
 
     Those of tendons have the name of the tendon, and follow the others.
     """
     models, actuators = list(models), list(actuators)
     first: dict[int, int] = {}
     count = 0
-    for joint in (joint for model in models if not model.static for joint in model.joints):
+    joints = [(model.name, joint.name, joint) for model in models if not model.static for joint in model.joints]
+    for _, _, joint in sorted(joints, key=lambda one: one[:2]) if by_name else joints:
         first[id(joint)] = count
         count += joint.dof_count
     targets: list[tuple[Actuator, object]] = [

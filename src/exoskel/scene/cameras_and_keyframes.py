@@ -223,11 +223,15 @@ class Keyframe(CheckedValue, frozen=True):
         """The velocities of all coordinates, in state order."""
         return tuple(value for _, state in self.states(models) for value in state.velocities)
 
-    def comparable(self, models: Iterable[Model]) -> tuple[object, ...]:
-        """Name, time and state for comparisons: rotations of ball and free joints as matrices."""
+    def comparable(self, models: Iterable[Model], *, by_name: bool = False) -> tuple[object, ...]:
+        """Name, time and state for comparisons: rotations of ball and free joints as matrices.
+
+        With `by_name`, joints are in the order of their names, for worlds in which they have another order.
+        """
         rows: list[object] = [self.name, self.time, tuple(control for _, control in self.controls)]
         rows += [tuple(value for _, value in self.activations)] if self.activations else []
-        for joint, state in self.states([model for model in models if not model.static]):
+        states = list(self.states([model for model in models if not model.static]))
+        for joint, state in sorted(states, key=lambda one: one[1].joint) if by_name else states:
             has_rotation_vector = joint.kind in ("ball", "free", "amotor")
             matrix = spatial.exp(np.array(state.positions[:3])).ravel().tolist() if has_rotation_vector else []
             rows += [(*matrix, *state.positions[3 * has_rotation_vector :]), state.velocities]

@@ -17,6 +17,7 @@ from exoskel.formats.mjcf.added_keyframe_columns import expanded_keyframes
 from exoskel.formats.mjcf.added_lists import NewListItems, find_list_element, new_list_items
 from exoskel.formats.mjcf.added_names import AddedNames, document_tree, element_kind
 from exoskel.formats.mjcf.default_values import DocumentDefaults, UnknownDefaultError
+from exoskel.formats.mjcf.divided_models import divided_models, name_divided
 from exoskel.formats.mjcf.insertions import (
     WORLDBODY,
     Insertion,
@@ -27,8 +28,9 @@ from exoskel.formats.mjcf.insertions import (
     shorten,
     state_degrees,
 )
-from exoskel.formats.mjcf.joint_edits import JOINTS
+from exoskel.formats.mjcf.joint_edits import JOINTS, numbered_joint_node
 from exoskel.formats.mjcf.keyframe_edits import StateEditError
+from exoskel.formats.mjcf.moved_bodies import MovedBody, find_moved, kept_classes, move_bodies, state_lists
 from exoskel.formats.mjcf.names import EQUALITIES_TEXT, equalities_text, plain_name, reference_kind, split_path
 from exoskel.formats.mjcf.reader.asset_paths import compiler_settings
 from exoskel.formats.mjcf.replaced_joints import (
@@ -84,10 +86,14 @@ def insert_added(
     losses = list(output.losses)
     try:
         replaced, changes = find_replaced(document, base.world, changes)
-        if not changes.added and not lists and not painted and not replaced:
+        divided = list(divided_models(base.world, scene.world, changes))
+        moved = find_moved(document, changes, [(one.source, one.item) for one in replaced])
+        if not (changes.added or lists or painted or replaced or divided or moved):
             return SourceCopy(document.data)
         inserter = _Inserter(document, base, scene, changes, output, write(), lists, replaced)
+        inserter.moved = moved
         inserter.collect(painted)
+        name_divided(inserter, divided)
         return inserter.apply()
     except (CannotEditError, UnknownDefaultError, StateEditError, OverlapError):
         return None
@@ -128,6 +134,7 @@ class _Inserter:
         self.replaced = {id(one.item): one for one in replaced}
         self.removed = {node for one in replaced for node in one.nodes}
         """The elements that are not in the result."""
+        self.moved: Sequence[MovedBody] = ()
         self.fates: dict[NodeKey, Verdict] = {}
         self.names = AddedNames(document, self.tree, (base.world,))
         for one in replaced:
@@ -235,7 +242,7 @@ class _Inserter:
     def _sibling(self, node: int, element: MjcfElement) -> int:
         """The child after which a new one is inserted: for a replaced joint its first element."""
         replaced = self.replaced.get(id(element.item)) if element.tag in JOINTS else None
-        if replaced is not None and replaced.nodes:
+        if replaced is not None and replaced.nodes and self.parents[replaced.nodes[0]] == node:  # not in a frame
             return replaced.nodes[0]
         every = [one for one in self.children(node) if one not in self.removed]
         if element.tag not in _PARTS:
@@ -284,7 +291,9 @@ class _Inserter:
         source = self.sources.get(id(model))
         parts = {id(one) for body in model.bodies for one in (body, *body.markers, *body.shapes)}
         if not added and not parts & self.new and not any(id(joint) in self.new for joint in model.joints):
-            self.names.qualified.setdefault(model.name, any(name.startswith(f"{model.name}/") for name in self._bodies))
+            self.names.qualified.setdefault(
+                model.name, any(name.startswith(f"{model.name}/") for name in self.names.taken["body"])
+            )
             return
         first = [j.child for j in model.joints if j.parent is None and not j.loop]
         new_roots = [body.name for body in first if id(body) in self.new]
@@ -299,12 +308,8 @@ class _Inserter:
         stated = [self.document.attribute_text(node, "name") if node >= 0 else "" for node in nodes]
         if self.names.settle(model, stated, added, new_roots[0] if new_roots else ""):
             for body, node in zip(old, nodes, strict=True):
-                name = self._file_name("body", body, node)
+                name = self.file_name("body", body, node)
                 self.names.qualify_root(name, qualified_name(model.name, body.name))
-
-    @property
-    def _bodies(self) -> set[str]:
-        return self.names.taken["body"]
 
     def _name(self, element: MjcfElement) -> None:
         old = str(element.attributes.get("name", ""))
@@ -350,7 +355,7 @@ class _Inserter:
         geoms = [one for insertion in self.insertions for one in insertion.element.iter() if one.item is shape]
         return collides != is_visual and len(geoms) == 1
 
-    def _file_name(self, kind: str, item: Item, node: int) -> str:
+    def file_name(self, kind: str, item: Item, node: int) -> str:
         """The name in the document of an item that is already there; it gets one if it has none."""
         name = self.values.get((node, "name"), self.document.attribute_text(node, "name") if node >= 0 else "")
         own = str(getattr(self.sources.get(id(item), item), "name", ""))
@@ -374,14 +379,14 @@ class _Inserter:
                 position(self.document, one)
                 for one in self.insertions
                 if not one.section and any(element.tag == kind for element in one.element.iter())
-            ]
+            ] + [min(one.node, one.owner + 1) for one in self.moved]
             first = min(places, default=len(self.tags))
             for model in self.scene.models:
                 # of the massless links of a body, which have its element, it is the last
                 for item in reversed([part for body in model.bodies for part in (body, *body.markers)]):
                     source = self.sources.get(id(item))
                     if isinstance(source, type_) and source.node >= first and self.tags[source.node] == kind:
-                        self._file_name(kind, item, source.node)
+                        self.file_name(kind, item, source.node)
 
     def _keep_model_name(self, body: Body, name: str) -> None:
         """Note the name of the model of a body that gets a name: a model has that of its first body."""
@@ -419,22 +424,10 @@ class _Inserter:
             raise CannotEditError
         node = self.body_node(item) if isinstance(item, Body) else source.node
         if isinstance(item, Joint):
-            node = self._joint_node(item, source, name)
+            node = numbered_joint_node(self.document, item, source.node, name)
         if isinstance(item, Body) and node >= 0 and self.tags[node] == "worldbody":
             return "world"
-        return self._file_name(kind, item, node)
-
-    def _joint_node(self, joint: Joint, source: Item, name: str) -> int:
-        """The element of one of the MuJoCo joints of a joint."""
-        node = source.node
-        if node < 0 or self.tags[node] not in ("joint", "freejoint"):
-            raise CannotEditError
-        place = split_path(name)[-1] if joint.name != split_path(name)[-1] else "0"
-        siblings = [one for one in self.children(self.parents[node]) if self.tags[one] == self.tags[node]]
-        number = siblings.index(node) + int(place if place.isdigit() else 0)
-        if number >= len(siblings):
-            raise CannotEditError
-        return siblings[number]
+        return self.file_name(kind, item, node)
 
     # --- other sections -------------------------------------------------------------------------------
 
@@ -587,13 +580,17 @@ class _Inserter:
         self.values |= expanded_keyframes(
             self.document, self.base_scene, self.insertions, partial(position, self.document), self.removed
         )
+        self.values |= kept_classes(self.document, self.moved, self.defaults.name)
         content, numbers = insert_elements(self.document, self.insertions, self.values, self.removed)
+        content, numbers = move_bodies(content, numbers, self.moved, self.base_scene)
         lost = {inner for node in self.removed for inner in range(node, self.ends[node])}
-        fates = {key: EDITED for key in self.values if key[1] in self.document.attributes(key[0])} | self.fates
+        edited = {*self.values, *(state_lists(self.document) if self.moved else ())}
+        fates = {key: EDITED for key in edited if key[1] in self.document.attributes(key[0])} | self.fates
         return SourceCopy(
             content,
             fates,
             source_numbers=numbers,
             removed=frozenset(lost),
             replaced_items=frozenset(id(one.source) for one in self.replaced.values()),
+            moved=frozenset(inner for one in self.moved for inner in range(one.node, self.ends[one.node])),
         )

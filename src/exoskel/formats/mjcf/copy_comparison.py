@@ -110,8 +110,7 @@ class _CopyComparison:
 
     def count(self) -> int:
         mine, theirs = self.source.elements, self.copied.elements
-        numbers = self.copy.inserted_numbers
-        places = [one.node if numbers is None else numbers[one.node] for one in theirs]  # -1: new elements
+        places = [self._place(one) for one in theirs]  # -1: new elements
         added = _added_depths(theirs, places)
         pairs = [
             (mine[at], one, more) for at, one, more in zip(places, theirs, added, strict=True) if 0 <= at < len(mine)
@@ -119,11 +118,17 @@ class _CopyComparison:
         count = len(set(range(len(mine))) - {*places} - self.copy.removed) + sum(at >= len(mine) for at in places)
         return count + sum(not self._is_same(one, other, more) for one, other, more in pairs)
 
+    def _place(self, one: _Stated) -> int:
+        """The number in the source of an element of the copy."""
+        numbers = self.copy.inserted_numbers
+        return one.node if numbers is None else numbers[one.node]
+
     def _fate(self, node: int, name: str) -> Verdict:
         return self.fates.get((node, name), _EXACT)
 
     def _is_same(self, one: _Stated, other: _Stated, added_depth: int) -> bool:
-        if one.depth + added_depth != other.depth or one.tag != other.tag:
+        is_moved = self._place(other) in self.copy.moved
+        if one.tag != other.tag or (one.depth + added_depth != other.depth and not is_moved):
             return False
         if one.attributes == other.attributes and one.tag not in FILES and one.tag != "compiler":
             return True

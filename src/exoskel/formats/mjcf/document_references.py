@@ -59,7 +59,7 @@ def find_dependents(
     lost = {inner for node in removed for inner in range(node, ends[node])}
     if any(tags[node] in _GENERATORS for node in lost):
         return None
-    names = {*copies} | {(_named_kind(document, node), name) for node in lost if (name := _name(document, node))}
+    names = {*copies} | {(named_kind(document, node), name) for node in lost if (name := _name(document, node))}
     names -= {*kept}
     references = list(find_references(document))
     found: set[int] = set()
@@ -80,7 +80,7 @@ def find_dependents(
         for node in more:
             lost |= set(range(node, ends[node]))
             if name := _name(document, node):
-                names.add((_named_kind(document, node), name))
+                names.add((named_kind(document, node), name))
 
 
 _GENERATORS = frozenset({"composite", "attach"})
@@ -89,7 +89,7 @@ _VIEWS = frozenset({"camera", "light"})
 _SECTIONS = frozenset({"tendon", "actuator", "sensor", "equality"})
 
 
-def _named_kind(document: Document, node: int) -> str:
+def named_kind(document: Document, node: int) -> str:
     """The kind of what an element names."""
     tags, parents = document.outline.tags, document.outline.parents
     section = tags[parents[node]] if node > 0 else ""

@@ -36,6 +36,7 @@ from exoskel.formats.mjcf.names import (
 )
 from exoskel.formats.mjcf.preserved_writer import add_preserved_elements
 from exoskel.formats.mjcf.program_copies import TARGETS, adapt_copy
+from exoskel.formats.mjcf.replicated_elements import expand_edited
 from exoskel.formats.mjcf.scenery import add_scenery
 from exoskel.formats.mjcf.source_copy import copy_source
 from exoskel.formats.mjcf.source_edits import edit_source
@@ -250,6 +251,7 @@ CAPABILITIES = WriterCapabilities(
     copy_source=copy_source,
     insert_items=insert_items,
     edit_source=edit_source,
+    expand_copies=expand_edited,
     adapt_copy=adapt_copy,
     copy_targets=TARGETS,
     compare_copy=count_differences,

@@ -5,7 +5,7 @@ The compiled document tells which number belongs to which coordinate, actuator o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -32,6 +32,8 @@ from exoskel.source.markup import format_number
 from exoskel.spatial import Array, Indices
 
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
+_VECTORS = frozenset({"ball", "free"})
+"""Kinds of joints whose coordinates are vectors in their frames."""
 _SAME_NUMBER = 1e-13
 """The difference of numbers that is rounding."""
 
@@ -51,7 +53,11 @@ def changes_states(document: Document, base: Scene, scene: Scene, changes: Chang
         names = changed_fields(source, item)
         if "pose" in names and isinstance(item, Body | Model) and depends_on_poses:
             return True
-        if isinstance(source, Joint) and isinstance(item, Joint) and "dofs" in names and _state(source) != _state(item):
+        if not isinstance(source, Joint) or not isinstance(item, Joint):
+            continue
+        if "dofs" in names and _state(source) != _state(item):
+            return True
+        if "pose" in names and item.kind in _VECTORS and any(map(any, _state(item))):
             return True
     mine, theirs = base.world, scene.world
     known = {one.name for one in theirs.actuators}
@@ -127,32 +133,36 @@ class KeyframeEditor:
         """Edit all keyframes, and add one for the initial state if no other states it."""
         world, keys = self.scene, self.keys
         first = 1 if keys and self._name(0) in (KEY, OTHER_KEY) else 0
-        before, after = self.base.keyframes, world.keyframes
-        if [one.name for one in before] != [one.name for one in after] or len(keys) - first != len(after):
+        every, after = self.base.keyframes, world.keyframes
+        if len(keys) - first != len(every):
+            raise StateEditError
+        kept = [number for number in range(first, len(keys)) if keys[number] not in self.lost]
+        before = [every[number - first] for number in kept]
+        if [one.name for one in before] != [one.name for one in after]:
             raise StateEditError
         initial = _initial(world)
         base_initial = _initial(self.base)
         if first:
             self._edit_key(0, initial, base_initial)
-        for number, (one, other) in enumerate(zip(before, after, strict=True), first):
+        for number, one, other in zip(kept, before, after, strict=True):
             self._edit_key(number, other, one)
             if one.time != other.time:
                 self.values[number, "time"] = [format_number(other.time)]
-        if not first and self._differs(initial, base_initial):
+        if not first and self._differs(initial, base_initial, kept):
             self._add_initial_key(initial, base_initial)
         self._write()
 
     def _name(self, number: int) -> str:
         return self.editor.document.attribute_text(self.keys[number], "name")
 
-    def _differs(self, initial: Keyframe, base: Keyframe) -> bool:
-        """Whether no keyframe states the initial state: without one for it, the first keyframe does."""
-        if not self.keys:
+    def _differs(self, initial: Keyframe, base: Keyframe, kept: Sequence[int]) -> bool:
+        """Whether no keyframe states the initial state: without one for it, the first one that is `kept` does."""
+        if not kept:
             qpos, qvel = self._coordinates_of(initial, self.model.qpos0, np.zeros(self.model.nv))
             is_same = _are_same(qpos, self.model.qpos0) and not np.any(np.abs(qvel) > _SAME_NUMBER)
             is_same = is_same and dict(initial.activations) == dict(base.activations)
             return not (is_same and dict(initial.controls) == dict(base.controls))
-        first, rows = self.scene.keyframes[0], (self.model.key_qpos[0], self.model.key_qvel[0])
+        first, rows = self.scene.keyframes[0], (self.model.key_qpos[kept[0]], self.model.key_qvel[kept[0]])
         mine, theirs = self._coordinates_of(initial, *rows), self._coordinates_of(first, *rows)
         is_same = all(_are_same(a, b) for a, b in zip(mine, theirs, strict=True))
         known = {one.name for one in self.scene.actuators}
@@ -180,6 +190,10 @@ class KeyframeEditor:
                 other = self._counterparts.get(id(base_body))
                 if isinstance(other, Body):
                     body.pose = other.pose
+            for joint, base_joint in zip(model.joints, base_model.joints, strict=True):
+                other = self._counterparts.get(id(base_joint))
+                if joint.kind in _VECTORS and isinstance(other, Joint) and other.kind == joint.kind:
+                    joint.pose = other.pose  # the frame of its coordinates
         assert self.found.reader is not None
         return self.found.reader.coordinates(world)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, unquote
 
@@ -413,6 +413,12 @@ def _texts(rows: Mapping[Kind, Mapping[str, str]]) -> dict[str, str]:
 def table_name(kind: Kind) -> str:
     """The name of the text that lists the names of a kind."""
     return f"{_TABLE}{kind}"
+
+
+def table_without(text: str, data: str, removed: Mapping[str, Collection[str]]) -> str:
+    """The data of a table of names without removed elements, by their kinds; `text` is the name of the table."""
+    names = removed.get(text.removeprefix(_TABLE), ()) if text.startswith(_TABLE) else ()
+    return " ".join(row for row in data.split() if unquote(row.partition("=")[0]) not in names) if names else data
 
 
 def table_text(names: Mapping[str, str]) -> str:

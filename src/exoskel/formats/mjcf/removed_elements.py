@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exoskel.formats.mjcf.dependent_elements import find_definitions
 from exoskel.formats.mjcf.document_references import find_dependents
+from exoskel.formats.mjcf.keyframe_edits import StateEditError, import_base
 from exoskel.formats.mjcf.shape_edits import CannotEditError
 from exoskel.formats.mjcf.world_list_edits import LISTS, removed_elements
 from exoskel.formats.saving.changes import Changes, changed_fields
@@ -31,12 +32,15 @@ class RemovedElements:
     def find(self) -> tuple[set[int], set[int]]:
         """The removed elements, and those that refer to them.  Raises CannotEditError."""
         items = self.changes.removed
+        gone = {id(one) for item in items for one in (item.bodies if isinstance(item, Model) else [item])}
         nodes: set[int] = set()
         for item in items:
             parts = self._removed_parts(item)
             if any(not isinstance(one, Body | Shape | Marker) or one.node <= 0 or one.document != 0 for one in parts):
                 if isinstance(item, Joint) and item.implicit:
                     continue
+                if isinstance(item, Joint) and not {id(item.child), id(item.parent)}.isdisjoint(gone):
+                    continue  # in the element of a removed body, or a constraint that refers to it
                 if isinstance(item, Joint) and self._is_within(item.node, items):
                     continue
                 if not self._is_equality(item):
@@ -44,6 +48,7 @@ class RemovedElements:
             nodes |= {one.node for one in parts}
         if not items:  # those that refer to removed bodies are found in the document
             nodes |= self._removed_from_lists()
+        nodes |= self._removed_keyframes()
         if not nodes:
             return set(), set()
         found = find_dependents(self.document, nodes, self._names_of_copies(nodes))
@@ -98,10 +103,37 @@ class RemovedElements:
                 continue
             for name in LISTS & {*changed_fields(source, item)}:
                 found = removed_elements(self.document, name, source, item)
-                if found is None:
-                    raise CannotEditError
-                nodes |= found
+                nodes |= self._unnamed_elements(name, source, item) if found is None else found
         return nodes
+
+    def _unnamed_elements(self, field: str, source: World, world: World) -> set[int]:
+        """The elements of removed actuators, some of which have no name in the document."""
+        try:
+            compiled = import_base(self.base).compiled
+        except StateEditError as problem:
+            raise CannotEditError from problem
+        if field != "actuators" or compiled is None or len(compiled.control_slices) != len(source.actuators):
+            raise CannotEditError
+        kept = {one.name for one in world.actuators}
+        gone = [number for number, one in enumerate(source.actuators) if one.name not in kept]
+        return {compiled.actuators.node(number) for number in gone}
+
+    def _removed_keyframes(self) -> set[int]:
+        """The elements of keyframes that were removed.
+
+        Raises CannotEditError if they have states of actuators that are no part of the scene.
+        """
+        found: set[int] = set()
+        parents = self.document.outline.parents
+        count = sum(parents[node] > 0 and self.tags[parents[node]] == "actuator" for node in range(len(self.tags)))
+        for source, item in self.changes.edited:
+            if isinstance(source, World) and isinstance(item, World):
+                names = {one.name for one in source.keyframes} - {one.name for one in item.keyframes} - {""}
+                keys = (node for node, tag in enumerate(self.tags) if tag == "key")
+                found |= {node for node in keys if self.document.attribute_text(node, "name") in names}
+                if found and count != len(source.actuators):
+                    raise CannotEditError
+        return found
 
     def _is_within(self, node: int, items: list[Item]) -> bool:
         """Whether an element is inside that of a removed body."""

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey
 from exoskel.formats.mjcf.document_references import find_dependents, find_references
-from exoskel.formats.mjcf.joint_edits import JOINTS, joints_of_body
+from exoskel.formats.mjcf.joint_edits import JOINTS, SINGLE, joints_of_body
 from exoskel.formats.mjcf.shape_edits import CannotEditError
 from exoskel.formats.mjcf.tree import MjcfElement
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
@@ -78,6 +78,8 @@ def _is_rewritten(source: Item, item: Item) -> bool:
     if not isinstance(source, Joint) or not isinstance(item, Joint) or source.loop or item.loop:
         return False
     names = {*changed_fields(source, item)}
+    if "name" in names and not source.implicit and source.kind not in SINGLE:
+        return True
     if names & _REWRITTEN or ("axes" in names and len(source.axes) != len(item.axes)):
         return True
     if "pose" in names and not item.pose.has_no_rotation and not source.implicit:
@@ -102,7 +104,7 @@ def _nodes(document: Document, base: World, joint: Joint) -> list[int]:
     found = joints_of_body(document, body)
     if joint.node >= 0 and tags[joint.node] in JOINTS and joint.node not in found:  # in a frame
         raise CannotEditError
-    if len(found) > 1 and len(found) != joint.dof_count:
+    if len(found) > 1 and len(found) != (4 if joint.kind == "free" else joint.dof_count):
         raise CannotEditError
     return found
 

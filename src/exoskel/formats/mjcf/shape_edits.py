@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 import numpy as np
@@ -49,12 +50,37 @@ def edit_friction(editor: AttributeEditor, source: Item, item: Item) -> None:
 
 def edit_geometry(editor: AttributeEditor, source: Item, item: Item) -> None:
     assert isinstance(source, Shape) and isinstance(item, Shape)
-    sizes = _half_sizes(item.geometry)
-    if sizes is None or type(item.geometry) is not type(source.geometry):
+    sizes, is_other = _half_sizes(item.geometry), type(item.geometry) is not type(source.geometry)
+    if sizes is None or editor.document.outline.tags[source.node] != "geom":
         raise CannotEditError
-    if "fromto" in editor.document.attributes(source.node):
+    if is_other:
+        if _is_in_defaults(editor.document, _OTHER_SHAPES):
+            raise CannotEditError
+        editor.drop(source.node, *_OTHER_SHAPES)
+        editor.set(source.node, "type", _TYPES[type(item.geometry)])
+    if is_other or "fromto" in editor.document.attributes(source.node):
         edit_shape_pose(editor, source, item)
     editor.set(source.node, "size", format_numbers(sizes))
+
+
+_TYPES: dict[type[object], str] = {
+    Box: "box",
+    Sphere: "sphere",
+    Ellipsoid: "ellipsoid",
+    Capsule: "capsule",
+    Cylinder: "cylinder",
+}
+_OTHER_SHAPES = ("mesh", "hfield", "fitscale")
+"""Attributes of geoms that have a meaning for some shapes only."""
+
+
+def _is_in_defaults(document: Document, names: Collection[str]) -> bool:
+    """Whether a default class of geoms states one of some attributes."""
+    tags, parents = document.outline.tags, document.outline.parents
+    return any(
+        tag == "geom" and tags[parents[node]] == "default" and not document.attributes(node).keys().isdisjoint(names)
+        for node, tag in enumerate(tags)
+    )
 
 
 def edit_shape_pose(editor: AttributeEditor, source: Item, item: Item) -> None:

@@ -18,8 +18,8 @@ from exoskel import spatial
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf import joint_edits, shape_edits
-from exoskel.formats.mjcf.document_references import have_states, renamed_references
-from exoskel.formats.mjcf.joint_edits import joint_nodes
+from exoskel.formats.mjcf.document_references import have_states, named_kind, renamed_references
+from exoskel.formats.mjcf.joint_edits import coupling_node, joint_nodes
 from exoskel.formats.mjcf.keyframe_edits import (
     KeyframeEditor,
     StateEditError,
@@ -27,6 +27,7 @@ from exoskel.formats.mjcf.keyframe_edits import (
     import_base,
     reference_positions,
 )
+from exoskel.formats.mjcf.names import table_without
 from exoskel.formats.mjcf.removed_elements import RemovedElements
 from exoskel.formats.mjcf.shape_edits import ROTATIONS, CannotEditError
 from exoskel.formats.mjcf.stated_poses import StatedPoses
@@ -75,7 +76,7 @@ def edit_source(
     `base` is the scene that was read from the document, `changes` are the differences between it and the scene.  The
     bodies and joints whose ids are `restated` were not edited, but their values would follow from edited ones.
     """
-    if changes.added or changes.reordered is not None:
+    if changes.added:
         return None
     try:
         editor = _SourceEditor(document, base, scene, changes, restated)
@@ -117,6 +118,7 @@ class _SourceEditor:
 
     def collect(self) -> None:
         self.removed, self.dependent = RemovedElements(self.document, self.base, self.changes).find()
+        self._remove_names()
         has_other_names = bool(self.changes.removed)
         weighed: dict[int, tuple[Body, Body]] = {}
         for source, item in self.changes.edited:
@@ -125,6 +127,8 @@ class _SourceEditor:
             if isinstance(source, Body) and isinstance(item, Body) and "inertia" in names:
                 weighed[id(item)] = source, item
         following = self.changes.derived | (_FOLLOWING if has_other_names else frozenset())
+        if self._moves_bodies():  # a weld without a pose keeps the bodies as they are placed
+            following |= {"equalities"}
         for source, item in self.changes.edited:
             is_new = id(item) in self.changes.inserted
             for name in changed_fields(source, item):
@@ -143,9 +147,23 @@ class _SourceEditor:
                 edit(self, source, item)
         self._collect_inertias(weighed)
         self._restate_joints()
-        if any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in self._edited()):
+        if self._moves_bodies():
             self._collect_poses()
         self._collect_states()
+
+    def _remove_names(self) -> None:
+        """Remove the names of removed elements from the texts that list them."""
+        ends = self.document.outline.ends
+        gone: dict[str, set[str]] = {}
+        for node in (inner for one in self.removed | self.dependent for inner in range(one, ends[one])):
+            gone.setdefault(named_kind(self.document, node), set()).add(self.document.attribute_text(node, "name"))
+        for node in (node for node, tag in enumerate(self.tags) if tag == "text" and gone):
+            name, data = (self.document.attribute_text(node, one) for one in ("name", "data"))
+            kept = table_without(name, data, gone)
+            if not kept:
+                self.removed.add(node)
+            elif kept != data:
+                self.set(node, "data", kept)
 
     def _collect_states(self) -> None:
         """Edit keyframes, and remove the numbers of removed elements from them."""
@@ -160,8 +178,9 @@ class _SourceEditor:
         except StateEditError as problem:
             raise CannotEditError from problem
 
-    def _edited(self) -> Iterator[tuple[Item, Item]]:
-        yield from self.changes.edited
+    def _moves_bodies(self) -> bool:
+        pairs = self.changes.edited
+        return any(isinstance(one, Body | Model) and "pose" in changed_fields(one, other) for one, other in pairs)
 
     # --- the document ---------------------------------------------------------------------------------
 
@@ -286,21 +305,29 @@ class _SourceEditor:
         self.edit_option("timestep", format_number(item.time_step))
 
     def edit_name(self, source: Item, item: Item) -> None:
-        """Rename an element and all references to it."""
         before, after = (str(getattr(one, "name", "")) for one in (source, item))
-        stated = self.document.attribute_text(source.node, "name")
+        if isinstance(item, Joint) and item.kind == "weld":  # without an element
+            return
+        if not isinstance(source, Joint) or source.implicit or len(joint_nodes(self.document, source)) == 1:
+            self.rename(source.node, before, after)
+            return
+        raise CannotEditError
+
+    def rename(self, node: int, before: str, after: str) -> None:
+        """Rename an element and all references to it."""
+        stated = self.document.attribute_text(node, "name")
         is_plain = not set("~&<>\"'") & set(before + after)
-        if not after or not is_plain or self.tags[source.node] == "worldbody":
+        if not after or not is_plain or self.tags[node] == "worldbody":
             raise CannotEditError
         if stated.endswith(f"/{before}"):  # the name of the model is in front
             after = stated.removesuffix(before) + after
         elif stated not in (before, ""):
             raise CannotEditError
-        self.set(source.node, "name", after)
+        self.set(node, "name", after)
         if not stated:
             return
-        for node, attribute, value in renamed_references(self.document, self.tags[source.node], stated, after):
-            self.set(node, attribute, value)
+        for user, attribute, value in renamed_references(self.document, self.tags[node], stated, after):
+            self.set(user, attribute, value)
 
     # --- bodies ---------------------------------------------------------------------------------------
 
@@ -313,14 +340,14 @@ class _SourceEditor:
 
     def _collect_inertias(self, weighed: dict[int, tuple[Body, Body]]) -> None:
         """State the mass properties of edited bodies, and of those whose edited shapes they would follow."""
-        is_weighed = bool(weighed) or not self.changes.inserted.isdisjoint(self.restated)
-        has_all = is_weighed and self._drop_mass_settings()
         edited = {
             id(item)
             for source, item in self.changes.edited
             if isinstance(item, Shape) and not _MASS_FIELDS.isdisjoint(changed_fields(source, item))
         }
         removed = {one.node for one in self.changes.removed if isinstance(one, Shape)}
+        is_weighed = bool(weighed or edited or removed) or not self.changes.inserted.isdisjoint(self.restated)
+        has_all = is_weighed and self._drop_mass_settings()
         parents = self.document.outline.parents
         for model in (model for world in self.scene.worlds for model in world.models):
             for body in model.bodies:
@@ -413,10 +440,36 @@ class _SourceEditor:
         if any(after is not None and self.changes.sources.get(id(after)) is not before for before, after in ends):
             raise CannotEditError
 
-    def edit_mimic(self, _: Item, item: Item) -> None:
-        """Check that a joint became independent: its constraint is removed with the joint that it followed."""
-        if not isinstance(item, Joint) or item.mimic is not None or not self.changes.removed:
+    def edit_mimic(self, source: Item, item: Item) -> None:
+        """Edit or remove the constraint of a joint that follows another one.
+
+        That of a joint which followed a removed one is removed with this.
+        """
+        assert isinstance(source, Joint) and isinstance(item, Joint)
+        node = coupling_node(self.document, source)
+        if node in self.dependent and item.mimic is None:
+            return
+        if node is None or node in self.dependent or source.mimic is None:
             raise CannotEditError
+        if item.mimic is None:
+            self.removed.add(node)
+            return
+        leader = self._joint_beside(item, item.mimic.joint)
+        if leader is None or len(joint_nodes(self.document, leader)) > 1 or len(joint_nodes(self.document, source)) > 1:
+            raise CannotEditError
+        name = self.text(leader.node, "name")
+        if not name:
+            raise CannotEditError
+        self.set(node, "joint2", name)
+        self.set(node, "polycoef", format_numbers((item.mimic.offset, item.mimic.multiplier, 0.0, 0.0, 0.0)))
+
+    def _joint_beside(self, joint: Joint, name: str) -> Joint | None:
+        """The joint of the document that has a name in the model of another one."""
+        models = (model for world in self.scene.worlds for model in world.models)
+        model = next(one for one in models if any(other is joint for other in one.joints))
+        found = next((one for one in model.joints if one.name == name), None)
+        source = self.changes.sources.get(id(found))
+        return source if isinstance(source, Joint) else None
 
     # --- joints ---------------------------------------------------------------------------------------
 
@@ -453,6 +506,8 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (World, "gravity"): _SourceEditor.edit_gravity,
     (World, "time_step"): _SourceEditor.edit_time_step,
     (World, "keyframes"): _SourceEditor.edit_nothing,
+    (Model, "name"): _SourceEditor.edit_nothing,
+    (Model, "static"): _SourceEditor.edit_nothing,  # follows from the joints
     (Model, "pose"): _SourceEditor.edit_nothing,
     (Body, "name"): _SourceEditor.edit_name,
     (Body, "pose"): _SourceEditor.edit_nothing,
@@ -478,5 +533,7 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
     (Marker, "kind"): shape_edits.edit_marker_kind,
 }
 """The fields that can be edited in a document, and how."""
-_TOGETHER = frozenset({(World, "keyframes"), (Joint, "dofs")})
+_TOGETHER = frozenset(
+    {(Model, "name"), (Model, "static"), (World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")}
+)
 """Fields that are edited in other elements, at least in part."""

@@ -46,7 +46,10 @@ class StatedPoses:
 
     def pose(self, node: int) -> Array:
         """The pose that an element states.  Raises CannotEditError for numbers that cannot be read."""
-        given = {name: self.document.attribute_text(node, name) for name in self.document.attributes(node)}
+        return self.pose_of({name: self.document.attribute_text(node, name) for name in self.document.attributes(node)})
+
+    def pose_of(self, given: Mapping[str, str]) -> Array:
+        """The pose that attributes state.  Raises CannotEditError for numbers that cannot be read."""
         try:
             return spatial.transform(self._rotation(given), np.array(_numbers(given.get("pos", "0 0 0"), 3)))
         except ValueError as problem:

@@ -1,4 +1,4 @@
-"""Edits of the actuators, tendons, sensors, cameras and lights of a world, as edits of elements of a document.
+"""Edits of the actuators, tendons, sensors, constraints and views of a world, as edits of elements of a document.
 
 Like all edits of a document, they are read back and compared: an edit may have another effect in a default class.
 """
@@ -15,6 +15,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.shape_edits import AttributeEditor
 from exoskel.scene.actuator import Actuator
 from exoskel.scene.cameras_and_keyframes import SceneCamera, SceneLight
+from exoskel.scene.equality import Equality
 from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.tendon import Tendon
@@ -29,7 +30,7 @@ class _ListEditor(AttributeEditor, Protocol):
 
 _Edit = Callable[[_ListEditor, int, Any, Any], None]
 """An edit of an element, with the item that has a new value, and that value."""
-_SECTIONS = {"actuators": "actuator", "tendons": "tendon", "sensors": "sensor"}
+_SECTIONS = {"actuators": "actuator", "tendons": "tendon", "sensors": "sensor", "equalities": "equality"}
 """The sections of the elements in some lists of a world."""
 _TAGS = {"cameras": "camera", "lights": "light"}
 """The tags of those in other lists."""
@@ -168,6 +169,8 @@ _EDITS: dict[tuple[type[object], str], _Edit] = {
     (Tendon, "armature"): _number("armature"),
     (SceneSensor, "noise"): _number("noise"),
     (SceneSensor, "cutoff"): _number("cutoff"),
+    (Equality, "active"): _flag("active"),
+    (Equality, "polynomial"): _numbers("polycoef"),
     (SceneCamera, "pose"): _edit_pose,
     (SceneCamera, "field_of_view"): _number("fovy"),
     (SceneCamera, "mode"): lambda editor, node, _, value: editor.set(node, "mode", value),

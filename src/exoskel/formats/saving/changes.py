@@ -67,7 +67,8 @@ class FlatModels:
 
     def names(self) -> list[list[str]]:
         """The names of all items that are identified by name."""
-        return [[item.name for item in items] for items in (self.models, self.bodies, self.joints, self.markers)]
+        named = (self.models, self.bodies, self.joints, self.markers, self.visuals, self.collisions)
+        return [[item.name for item in items] for items in named]
 
     def models_with(self, wanted: set[int]) -> set[int]:
         """The ids of the models that contain, or are, items with some ids."""
@@ -295,11 +296,18 @@ def _pairs(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[ItemPair]
     for index, item in enumerate(items):
         same = waiting.get(_key(item))
         if same:
-            yield same.pop(0), item, index
+            yield same.pop(_partner(same, item)), item, index
         else:
             alone.append((item, index))
     yield from ((None, item, index) for item, index in alone)
     yield from ((source, None, -1) for group in waiting.values() for source in group)
+
+
+def _partner(sources: Sequence[Item], item: Item) -> int:
+    """The place of the item of a source among those with the same element: copies of it have names of their own."""
+    if len(sources) == 1:
+        return 0
+    return next((place for place, one in enumerate(sources) if item_name(one) == item_name(item)), 0)
 
 
 def _is_same_item(one: Item, other: Item) -> bool:

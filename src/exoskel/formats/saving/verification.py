@@ -28,7 +28,7 @@ TOLERANCE = 1e-12
 """The largest error of a pose that was converted to another form and back: relative above 1, in rad for rotations."""
 
 
-_NAMED = ("models", "bodies", "joints", "markers")
+_NAMED = ("models", "bodies", "joints", "markers", "visuals", "collisions")
 
 
 class Match(Struct):

@@ -447,7 +447,7 @@ class MjcfModelReader:
         for number, first in firsts.items():
             self.found.owners[number] = Owner(model, made, first)
             if len(segment.numbers) > 1 and not numbered_joint(names) and segment.kind not in ("free", "screw"):
-                made.dofs[first].name = self.compiled.joints.name(number)
+                made.dofs[first].name = strip_model(self.compiled.joints.name(number), group.prefix)
         return made
 
     def _suspension(self, slide: int) -> Drive:
