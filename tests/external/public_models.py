@@ -54,17 +54,17 @@ _ASSETS = "dm_control/locomotion/walkers/assets"
 REJECTED = {
     f"{_ASSETS}/build_fruitfly/floor.xml": "MJ105",
     f"{_ASSETS}/build_fruitfly/fruitfly.xml": "MJ105",
-    f"{_ASSETS}/dog_v2/scene.xml": "MJ106",
     "dm_control/mjcf/test_assets/test_model.xml": "MJ106",
 }
 """Files that MuJoCo rejects too, because something in them is missing or wrong, and the expected code."""
 INCOMPLETE = {
+    f"{_ASSETS}/dog_v2/scene.xml": "MJ106",
     f"{_ASSETS}/build_fruitfly/assets/drosophila.xml": "MJ105",
     "dm_control/mjcf/test_assets/included_with_invalid_filenames.xml": "MJ105",
     "dm_control/mjcf/test_assets/model_with_invalid_filenames.xml": "MJ104",
     "dm_control/mujoco/testing/assets/model_with_assets.xml": "MJ105",
 }
-"""Files that are converted without the files that they lack, and the expected code; MuJoCo rejects them."""
+"""Files that are converted without what is missing or wrong, and the expected code; MuJoCo rejects them."""
 NOTHING = "URDF files contain one model, but the world has none"
 """The error for a file without bodies, which other files include, when it is converted to URDF."""
 

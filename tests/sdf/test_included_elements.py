@@ -359,11 +359,13 @@ def test_plugins_with_namespaces_of_the_document_are_copied(tmp_path: Path) -> N
     assert texts(root, ".//plugin/{http://example.com/gz}topic") == ["t"]
 
 
-def test_a_namespace_without_a_prefix_is_a_loss(tmp_path: Path) -> None:
-    plugin = '<plugin filename="a" name="A"><topic xmlns="http://example.com/gz">t</topic></plugin>'
+def test_a_namespace_without_a_prefix_is_written_again(tmp_path: Path) -> None:
+    plugin = '<plugin filename="a" name="A"><topic xmlns="http://example.com/gz"><of a="b"/>t</topic></plugin>'
     report, root = convert(tmp_path, f'<model name="m">{link("own")}{plugin}</model>')
-    assert not list(root.iter("plugin"))
-    assert any("plugin" in path for path in losses(report))
+    (topic,) = root.iterfind(".//plugin/{http://example.com/gz}topic")
+    (inner,) = topic
+    assert (inner.tag, inner.get("a"), inner.tail) == ("{http://example.com/gz}of", "b", "t")
+    assert losses(report) == set()
 
 
 def comments_before(root: etree._Element, path: str) -> list[str]:

@@ -135,7 +135,7 @@ def convert(
         Target,
         Argument(
             names=("--for",),
-            help="Write for any reader, or for one: XODE for pyode, MJCF, SDF for dart, USD for isaac.",
+            help="Write for any reader, or for one: XODE for pyode, MJCF, SDF and URDF for dart, USD for isaac.",
         ),
     ] = "portable",
     approximate: Annotated[bool, Argument(help="With --for pyode: write the nearest masses PyODE can read.")] = False,

@@ -10,7 +10,7 @@ from pathlib import Path
 from lxml import etree
 
 from exoskel.source.document import Tree
-from exoskel.source.markup import Markup
+from exoskel.source.markup import Markup, escape_text
 
 COMPILER, _FOLDERS = "compiler", ("meshdir", "texturedir", "assetdir")
 _FILES = ("_map", "uri")
@@ -36,11 +36,26 @@ def _is_relative(path: str) -> bool:
     return bool(path) and ":" not in path and not path.startswith("/")
 
 
-def as_markup(element: Tree) -> Markup | None:
-    """An element with all that it contains, and the namespaces that it uses.
+def as_markup(element: Tree) -> Markup:
+    """An element with all that it contains, and the namespaces that it uses."""
+    return _structured(element) or _verbatim(element)
 
-    None if it has text between elements, or a namespace without a prefix.
-    """
+
+def _verbatim(element: Tree) -> Markup:
+    """An element whose content is written unchanged: text between elements, or a namespace without a prefix."""
+    prefixes = {space: prefix for prefix, space in element.nsmap.items() if prefix}
+    name = etree.QName(element)
+    attributes = {_name_in_file(str(key), prefixes): str(value) for key, value in element.attrib.items()}
+    tag = _name_in_file(str(element.tag), prefixes) or name.localname
+    if name.namespace and ":" not in tag:
+        attributes["xmlns"] = name.namespace
+    attributes |= {f"xmlns:{prefix}": space for space, prefix in sorted(_prefixes(element).items())}
+    content = escape_text(element.text or "") + "".join(etree.tostring(one, encoding="unicode") for one in element)
+    return Markup(tag, attributes, verbatim=content)
+
+
+def _structured(element: Tree) -> Markup | None:
+    """None if there is text between elements, or a namespace without a prefix."""
     prefixes = _prefixes(element)
     root = _plain(element, prefixes)
     waiting = [(element, root)] if root is not None else []

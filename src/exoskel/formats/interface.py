@@ -196,6 +196,8 @@ class WriterCapabilities(Struct, frozen=True):
     """Kinds of joint that are written as they are; others are lowered to chains of these."""
     write: Writer | None = None
     """For XML formats."""
+    update_version: Callable[[Markup], None] | None = None
+    """States the version that elements which were copied from the source into the document need."""
     compose: Composer | None = None
     """For all other formats."""
     copy_source: CopySource | None = None

@@ -38,6 +38,8 @@ class RepairedItem(Struct, frozen=True):
 
     problem: Problem
     outcome: str
+    removed: Any = None
+    """What was removed of a list of the world, such as a camera."""
 
     @property
     def field(self) -> str:
@@ -58,13 +60,22 @@ def repair(world: World) -> list[RepairedItem] | None:
         if not problems:
             return done
         owners = _owners(world)
-        for problem in problems:
+        repaired: list[RepairedItem] = []
+        for field in dict.fromkeys(one.field for one in problems if _is_list(one)):
+            repaired += _remove_invalid_rows(world, field)
+        for problem in (one for one in problems if not _is_list(one)):
             outcome = _repair(world, problem, owners)
             if not outcome:
                 return None
-            if all(one.problem.message != problem.message for one in done):
-                done.append(RepairedItem(problem, outcome))
+            repaired.append(RepairedItem(problem, outcome))
+        known = {one.problem.message for one in done}
+        done += {one.problem.message: one for one in repaired if one.problem.message not in known}.values()
     return None if any(_errors(world)) else done
+
+
+def _is_list(problem: Problem) -> bool:
+    """Whether a problem is about a list of a world, such as its cameras."""
+    return isinstance(problem.item, World) and problem.field in _LISTS
 
 
 def _errors(world: World) -> Iterator[Problem]:
@@ -89,8 +100,6 @@ def _repair(world: World, problem: Problem, owners: dict[int, Body]) -> str:
         return REPLACED
     if isinstance(item, Joint) and field == "dofs":
         return _repair_dof(item, str(problem.details.get("field", "")))
-    if isinstance(item, World) and field in _LISTS:
-        return _remove_invalid_views(item, field)
     if field in _DEFAULTS.get(type(item), {}):
         setattr(item, field, _DEFAULTS[type(item)][field])
         return REPLACED
@@ -115,12 +124,15 @@ def _repair_dof(joint: Joint, path: str) -> str:
     return REPLACED
 
 
-def _remove_invalid_views(world: World, field: str) -> str:
+def _remove_invalid_rows(world: World, field: str) -> list[RepairedItem]:
     """Remove the rows of a list that are invalid, or without which the others are valid."""
-    rows, kept = getattr(world, field), list[Any]()
-    for row in rows:
+    kept, removed = list[Any](), list[RepairedItem]()
+    for row in list(getattr(world, field)):
         setattr(world, field, [*kept, row])
-        if all(one.field != field for one in _errors(world)):
+        problem = next((one for one in _errors(world) if one.field == field), None)
+        if problem is None:
             kept.append(row)
+        else:
+            removed.append(RepairedItem(problem, SKIPPED, row))
     setattr(world, field, kept)
-    return SKIPPED
+    return removed

@@ -149,6 +149,7 @@ class UrdfFormat(Format):
     up_axis = "z"
     has_state_file = True
     has_srdf = True
+    targets = ("dart",)
     extensions = (".urdf", ".xacro")
     holds_one_world = True
     holds_one_model = True

@@ -347,6 +347,8 @@ def _write_once(
                 frozenset(scene.source_info.couplings),
             )
         preserved = preserve_comments(root, scene, is_part=output.is_part, unread=unread, is_rotated=output.is_rotated)
+        if preserved.unknown and capabilities.update_version is not None:
+            capabilities.update_version(root)
         preserved.attributes |= output.preserved_attributes
         output.carried_nodes |= dict.fromkeys(preserved.resolved, _IN_DEFAULT_FRAME)
         preserved.unknown |= _with_content(output.preserved_nodes, scene, chosen.source_mapping().includes)

@@ -53,26 +53,27 @@ _DOCUMENT = (
     Topic(
         "MJ106",
         "MuJoCo rejects the document",
-        "Exoskel reads MJCF with MuJoCo's compiler. A document that MuJoCo cannot compile cannot be read.",
-        error("MJ106", "MuJoCo cannot compile the document: {reason}"),
+        "Exoskel reads MJCF with MuJoCo's compiler. What MuJoCo rejects is not read: a value, or the element that it "
+        "belongs to. The rest is read, unless MuJoCo does not say what is wrong.",
+        error("MJ106", "MuJoCo cannot compile the document: {reason}{outcome}"),
         info(
             "MJ106.missing",
-            "MuJoCo cannot compile the document without the missing files: {reason}",
+            "MuJoCo cannot compile the document without the missing files: {reason}{outcome}",
             "provide the missing files first",
         ),
         error(
             "MJ106.element",
-            "MuJoCo cannot compile the document: unknown element <{element}> in <{parent}>",
+            "MuJoCo cannot compile the document: unknown element <{element}> in <{parent}>{outcome}",
             "{suggestion}",
         ),
         error(
             "MJ106.attribute",
-            "MuJoCo cannot compile the document: unknown attribute '{name}' on <{element}>",
+            "MuJoCo cannot compile the document: unknown attribute '{name}' on <{element}>{outcome}",
             "{suggestion}",
         ),
-        error("MJ106.value", "MuJoCo cannot compile the document: the {name} of {item} {problem}"),
+        error("MJ106.value", "MuJoCo cannot compile the document: the {name} of {item} {problem}{outcome}"),
         error("MJ106.composite", "MuJoCo cannot compile the composite: {reason}", "{suggestion}"),
-        error("MJ106.word", "MuJoCo cannot compile the document: {reason}", "{suggestion}"),
+        error("MJ106.word", "MuJoCo cannot compile the document: {reason}{outcome}", "{suggestion}"),
         error(
             "MJ106.limit",
             "MuJoCo cannot compile the document: it needs more than {limit}",
@@ -86,7 +87,7 @@ _DOCUMENT = (
         error(
             "MJ106.keyframe",
             "MuJoCo cannot compile the document: the {name} of keyframe {keyframe} has too many numbers: {count}, "
-            "{expected} expected",
+            "{expected} expected{outcome}",
         ),
         warning("MJ106.warning", "MuJoCo warns: {reason}"),
     ),
@@ -110,8 +111,8 @@ _DOCUMENT = (
         "MJ109",
         "Invalid value",
         "MuJoCo compiles numbers that are not finite, computes them from very large ones, and accepts some negative "
-        "ones. A scene with them cannot be converted or simulated.",
-        error("MJ109", "the {field} of {item} {verb} {found}: expected {expected}"),
+        "ones. They are replaced by defaults, and what consists of them is not read.",
+        error("MJ109", "{problem}{outcome}"),
     ),
     macro_topic("MJ110", "MJCF", ".xml"),
 )

@@ -6,9 +6,9 @@ The reader collects them with the items of the scene that they refer to, the wri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from exoskel.formats.mjcf.extra_attributes import (
     OptionElement,
@@ -155,12 +155,19 @@ class PreservedElements(Struct, frozen=True):
         return bool(self.elements or self.options or self.tendons or self.extras)
 
 
-def copy_element(source: TreeElement, tags: frozenset[str] | None = None) -> MjcfElement:
-    """A copy of an element and its content; with `tags`, only of the children with one of these tags."""
+def copy_element(
+    source: TreeElement, tags: frozenset[str] | None = None, copies: dict[int, MjcfElement] | None = None
+) -> MjcfElement:
+    """A copy of an element and its content; with `tags`, only of the children with one of these tags.
+
+    `copies` gets the copy of each element, by the id of the element.
+    """
     root = MjcfElement(source.tag, dict(source.attributes))
     waiting = [(source, root)]
     while waiting:
         original, made = waiting.pop()
+        if copies is not None:
+            copies[id(original)] = made
         for child in original.children:
             if tags is None or child.tag in tags:
                 made.children.append(MjcfElement(child.tag, dict(child.attributes)))
@@ -205,8 +212,17 @@ _SECTIONS: dict[str, frozenset[str] | None] = {
 """Sections of which elements are preserved, and the tags of these elements; None: all."""
 _UNPRESERVED = frozenset({"plugin", "flex", "flexvert", "flexstrain"})
 """Elements that need others which are not preserved."""
+_OPTIONS = frozenset({"option", "flag", "size"})
 FindFile = Callable[[str], str | None]
 """The path of a texture file by its reference; None if it is not found."""
+
+
+_Value = TypeVar("_Value")
+
+
+def _without(rows: Mapping[str, _Value], name: str, is_removed: bool) -> Mapping[str, _Value]:
+    """A mapping without a name, if this is removed."""
+    return {key: value for key, value in rows.items() if key != name} if is_removed else rows
 
 
 class CollectedElements:
@@ -222,8 +238,37 @@ class CollectedElements:
         self.has_automatic_limits = True
         self.light_images: dict[int, dict[str, str]] = {}
         """The textures of lights, and kinds of these, by the ids of their fragments."""
+        self._copies: dict[int, MjcfElement] = {}
+        """The copies of fragments, by the ids of these."""
         for section in root.children:
             self._collect(section)
+
+    def remove(self, fragment: NumberedElement, parent: NumberedElement) -> None:
+        """Remove a copy: the element is rejected."""
+        self.elements = [(key, one) for key, one in self.elements if key != id(fragment)]
+        copy, owner = self._copies.get(id(fragment)), self._copies.get(id(parent))
+        if copy is not None and owner is not None:
+            owner.children = [one for one in owner.children if one is not copy]
+
+    def remove_attribute(self, fragment: NumberedElement, name: str) -> None:
+        """Remove an attribute of a copy: its value is rejected."""
+        if id(fragment) in self._copies:
+            self._copies[id(fragment)].attributes.pop(name, None)
+        if fragment.tag in _OPTIONS:
+            is_flag = fragment.tag == "flag"
+            rows = self.sizes if fragment.tag == "size" else self.options
+            rows[:] = [
+                structs.replace(
+                    one,
+                    values=one.values if is_flag else _without(one.values, name, one.node == fragment.node),
+                    flags=_without(one.flags, name, one.flags.get(name) == fragment.node),
+                    states=_without(one.states, name, one.flags.get(name) == fragment.node),
+                )
+                for one in rows
+            ]
+
+    def _copy(self, source: NumberedElement, tags: frozenset[str] | None = None) -> MjcfElement:
+        return copy_element(source, tags, self._copies)
 
     def _collect(self, section: NumberedElement) -> None:
         if section.tag in _WHOLE:
@@ -233,7 +278,7 @@ class CollectedElements:
         elif section.tag == "size":
             self.sizes.append(collect_sizes(section))
         elif section.tag == "default":
-            made = copy_element(section, DEFAULT_TAGS | {"default"})
+            made = self._copy(section, DEFAULT_TAGS | {"default"})
             self.defaults.append(SourceElement(section.tag, made, section.node, section.node))
         elif section.tag in _SECTIONS:
             if section.tag == "compiler":
@@ -250,6 +295,6 @@ class CollectedElements:
         if fragment.tag == "texture":
             named = {name: fragment.attributes[name] for name in TEXTURE_FILES if fragment.attributes.get(name)}
             files = {name: self.find_texture(reference) for name, reference in named.items()}
-        element = copy_element(fragment)
+        element = self._copy(fragment)
         made = SourceElement(section.tag, element, fragment.node, section.node, files)
         self.elements.append((id(fragment), made))

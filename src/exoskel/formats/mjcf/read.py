@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exoskel import spatial
-from exoskel.diagnostics import Collector
+from exoskel.diagnostics import Collector, Severity
 from exoskel.formats.interface import ReadOptions
+from exoskel.formats.invalid_items import RepairedItem, repair
 from exoskel.formats.macro_expansion import MacroFormat, read_expanded
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.collision_filter import read_collision_filter
@@ -61,6 +62,8 @@ from exoskel.formats.mjcf.reader.preprocessor import prepare
 from exoskel.formats.mjcf.reader.sensors import SensorReader
 from exoskel.formats.mjcf.reader.shapes import MjcfShapeReader
 from exoskel.formats.mjcf.reader.tendons import EXTRA_ATTRIBUTES, TendonReader
+from exoskel.formats.mjcf.reader.unread_elements import check_references, check_unread_elements
+from exoskel.scene.actuator import Actuator
 from exoskel.scene.body import Marker
 from exoskel.scene.cameras_and_keyframes import (
     Keyframe,
@@ -71,10 +74,14 @@ from exoskel.scene.cameras_and_keyframes import (
     TrackingMode,
     View,
 )
+from exoskel.scene.codes import CATALOGUE as CATALOGUE_OF_SCENES
+from exoskel.scene.equality import Equality
 from exoskel.scene.item import qualified_name
 from exoskel.scene.pose import ZERO, Pose, Vector, vector_from_array
+from exoskel.scene.sensor import SceneSensor
 from exoskel.scene.shape import Shape
 from exoskel.scene.source_info import SourceInfo
+from exoskel.scene.tendon import Tendon
 from exoskel.scene.validation import mark_invalid, world_problems
 from exoskel.scene.world import DEFAULT_TIME_STEP, Scene, World
 from exoskel.source.document import Document
@@ -115,13 +122,18 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
             return out
         remove_lists_of_ignored_elements(prepared, collector, lambda: _own_numbers(document, options))
         remove_invalid_keyframe_lists(prepared, collector)
+        if not options.is_own:
+            check_unread_elements(prepared, collector)
         compiled = compile(prepared, collector, options.limits.seconds, is_own=options.is_own)
         if compiled is not None:
+            if not options.is_own:
+                check_references(compiled, collector)
             report_short_keyframe_lists(prepared, compiled.model, collector)
             out.compiled = compiled
             if options.on_compiled is not None:
                 options.on_compiled(compiled.model)
-            _import(out, prepared.name or "world", options, collector)
+            with np.errstate(invalid="ignore", over="ignore"):  # invalid values are reported
+                _import(out, prepared.name or "world", options, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return out
 
@@ -167,7 +179,7 @@ def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Coll
         shapes.report_friction()
     out.scene.worlds.append(world)
     if not _has_valid_numbers(compiled):
-        _report_invalid_values(world, report)
+        _repair_values(world, compiled, sensors, report)
     owners = {number: owner.joint.node for number, owner in reader.found.owners.items()}
     unread = {"tendon": tendons.unread, "actuator": actuators.unread, "equality": equality.unread}
     preserved = None
@@ -197,15 +209,50 @@ def _has_valid_numbers(compiled: Compiled) -> bool:
     model = compiled.model
     arrays = (getattr(model, name) for name in dir(model) if not name.startswith("_"))
     are_finite = all(np.isfinite(one).all() for one in arrays if isinstance(one, np.ndarray) and one.dtype.kind == "f")
-    not_negative = (model.dof_armature, model.dof_frictionloss, model.dof_damping, model.geom_friction)
-    return are_finite and all(one.min(initial=0.0) >= 0.0 for one in not_negative)
+    not_negative = (getattr(model, name) for name in _NOT_NEGATIVE if hasattr(model, name))
+    has_cameras = not model.ncam or float(model.cam_fovy.min()) > 0.0
+    return are_finite and has_cameras and all(one.min(initial=0.0) >= 0.0 for one in not_negative)
 
 
-def _report_invalid_values(world: World, report: Callable[..., None]) -> None:
-    for problem in world_problems(world):
-        if problem.key == "SC101":
-            mark_invalid(world)
-            report("MJ109", max(problem.item.node, 0), **problem.details)
+_NOT_NEGATIVE = (
+    *("dof_armature", "dof_frictionloss", "dof_damping", "geom_friction"),
+    *("tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_armature", "tendon_width"),
+)
+
+
+def _repair_values(world: World, compiled: Compiled, sensors: SensorReader, report: Callable[..., None]) -> None:
+    """Report invalid values; they and what consists of them are removed, and the rest is read."""
+    repairs = repair(world)
+    for one in repairs if repairs is not None else (RepairedItem(found, "") for found in world_problems(world)):
+        if CATALOGUE_OF_SCENES[one.problem.key].severity is not Severity.ERROR:
+            continue
+        outcome = f"; {one.outcome}" if one.outcome else ""
+        item = one.problem.item
+        node = max(item.node, 0) if one.removed is None else _node_of(one.removed, compiled, sensors)
+        report("MJ109", node, problem=[one.problem.message], outcome=[outcome])
+    if repairs is None:
+        mark_invalid(world)
+
+
+_LISTS: dict[type, str] = {
+    SceneCamera: "cameras",
+    SceneLight: "lights",
+    Keyframe: "keys",
+    Tendon: "tendons",
+    Actuator: "actuators",
+    Equality: "equalities",
+}
+"""What a list of a world may contain, and the elements of the document."""
+
+
+def _node_of(row: Any, compiled: Compiled, sensors: SensorReader) -> int:
+    """The node of an element of a list of the world, by its name; 0 if it has none."""
+    if isinstance(row, SceneSensor):
+        nodes = (node for node, one in sensors.sources.items() if row.name in {name for name, *_ in one.sensors})
+        return next(nodes, 0)
+    parts = next(getattr(compiled, name) for kind, name in _LISTS.items() if isinstance(row, kind))
+    number = parts.numbers.get(row.name)
+    return 0 if number is None else max(parts.node(number), 0)
 
 
 def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:

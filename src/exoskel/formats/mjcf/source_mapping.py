@@ -401,7 +401,7 @@ SOURCE_MAPPING = SourceMapping(
     DiagnosticEffects(
         ignored=(
             *("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ311", "MJ311.mocap"),
-            *("MJ402", "MJ403", "MJ404", "MJ108.filterparent"),
+            *("MJ402", "MJ403", "MJ404", "MJ108.filterparent", "MJ106.missing"),
         ),
         used=("MJ105", "MJ107", "MJ109", "MJ307.hfield", "MJ311.few"),
         lossless=("MJ106.warning",),

@@ -231,7 +231,7 @@ def _mimic(pending: PendingJoint, count: int) -> Mimic | None:
             continue
         if count != 1 or element != "axis" or node.fields.get("@axis", "axis") != "axis":
             pending.source.report("SD065.axis", node.number)
-            return None
+            continue
         multiplier = node.fields.get("multiplier", 1.0)
         offset = node.fields.get("offset", 0.0) - multiplier * node.fields.get("reference", 0.0)
         return Mimic(pending.prefix + name, multiplier, offset)
@@ -256,7 +256,7 @@ def check_mimics(pending: list[PendingJoint], joints: list[Joint]) -> None:
             report("SD065.unknown", joint.node, "axis/mimic", attribute="joint", name=name, suggestion=suggestion)
             joint.mimic = None
         elif len(leader.motion) != 1:
-            report("SD065.axis", joint.node)
+            report("SD065.axis", joint.node, "axis/mimic")
             joint.mimic = None
 
 

@@ -42,6 +42,8 @@ def extrude(stated: Sequence[Sequence[tuple[float, ...]]], height: float) -> Tri
             if ring is None or triangles is None:
                 return None
             found.append(np.array(ring)[triangles])
+    if not found:  # each of several equal polygons is in another one
+        return None
     count = len(corners)
     vertices = np.vstack([np.hstack([corners, np.full((count, 1), z)]) for z in (0.0, height)])
     one, other = np.concatenate(rings), np.concatenate([np.roll(ring, -1) for ring in rings])

@@ -43,6 +43,7 @@ from exoskel.formats.sdf.names import WORLD
 from exoskel.formats.sdf.resource_uris import is_remote, local_reference
 from exoskel.formats.sdf.sensors import pending_sensors, read_sensors
 from exoskel.formats.sdf.surfaces import report_bitmasks
+from exoskel.formats.sdf.unread_values import check_unread_values
 from exoskel.formats.sdf.values import is_zero
 from exoskel.formats.sdf.vocabulary import (
     PHYSICS_ELEMENT,
@@ -137,6 +138,8 @@ def _read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             reader.read(source, root, scene)
+            for one in reader.sources:
+                check_unread_values(one)
         except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             scene.worlds.clear()
             report_malformed(problem, source.collector, _ROOT_CODES)

@@ -26,7 +26,9 @@ _ELSEWHERE = (SENSOR, LIGHT)
 """Elements that are copied as a whole, or not at all."""
 _PARTLY_READ = ("collide_bitmask",)
 """Elements that a scene has only a part of."""
-_PHYSICS, _PLUGIN = "physics", "plugin"
+_PHYSICS, _PLUGIN, _MIMIC = "physics", "plugin", "mimic"
+_SEVERAL_AXES = ("universal", "revolute2", "ball")
+"""Types of joints that a scene has no mimics of."""
 
 
 def find_unread(document: Document, fields: SceneFieldTable) -> UnreadParts:
@@ -115,6 +117,8 @@ class _PartFinder:
 
     def _is_unread(self, node: int, row: Element) -> bool:
         """Whether an element is of a kind that a scene has, and is not read all the same."""
+        if row.name == _MIMIC:
+            return self._has_several_axes(node)
         if row.name == _PHYSICS:
             return node in self.unused_physics
         if row.item is Joint:
@@ -125,6 +129,21 @@ class _PartFinder:
             kinds = {self.outline.tags[one] for one in self._children(geometry)} if geometry >= 0 else set()
             return bool(kinds) and kinds <= {*UNSUPPORTED_GEOMETRIES}
         return False
+
+    def _has_several_axes(self, mimic: int) -> bool:
+        """Whether a mimic is on a joint with several axes, or of such a joint."""
+        joint = self.outline.parents[self.outline.parents[mimic]]
+        name = self.document.attribute_text(mimic, "joint").strip()
+        leaders = (
+            one
+            for one in self._children(max(self.outline.parents[joint], 0))
+            if self.outline.tags[one] == "joint" and self.document.attribute_text(one, "name").strip() == name
+        )
+        return any(
+            self.document.attribute_text(one, "type").strip() in _SEVERAL_AXES
+            or any(self.outline.tags[inner] == "axis2" for inner in self._children(one))
+            for one in (joint, *leaders)
+        )
 
     def _children(self, node: int) -> Iterator[int]:
         return (one for one in range(node + 1, self.outline.ends[node]) if self.outline.parents[one] == node)

@@ -19,7 +19,7 @@ from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.sdf.cameras_and_lights import SdfViewWriter, changed_views
 from exoskel.formats.sdf.codes import CATALOGUE
-from exoskel.formats.sdf.context import FRAMES_SINCE, OLDEST, REQUIRED_VERSIONS, version_text
+from exoskel.formats.sdf.context import FRAMES_SINCE, OLDEST, REQUIRED_VERSIONS, parse_version, version_text
 from exoskel.formats.sdf.dart_losses import record_ignored_parts
 from exoskel.formats.sdf.frames import add_frames
 from exoskel.formats.sdf.names import valid_name
@@ -57,6 +57,8 @@ _FREE = frozenset({"free", "amotor"})
 _SELF_COLLIDE = "self_collide"
 _WORLD_FIELDS = ("name", "gravity", "time_step", "erp", "cfm", "collision_detector")
 
+_PLUGIN = "plugin"
+
 
 def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements refer to the parts of the scene they represent."""
@@ -81,10 +83,19 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     record_material_sources(scene, root, output)
     record_shown_colors(scene, output)
     if output.target != DART:  # DART ignores elements of newer versions, but refuses the versions
-        root.attributes["version"] = version_text(
-            max(needed, *(REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()))
-        )
+        root.attributes["version"] = version_text(needed)
+        update_version(root)
     return root
+
+
+def update_version(root: Markup) -> None:
+    """State a newer version if an element needs it; what is inside of plugins does not count."""
+    needed, waiting = parse_version(root.attributes["version"]), [root]
+    while waiting:
+        one = waiting.pop()
+        needed = max(needed, REQUIRED_VERSIONS.get(one.tag, OLDEST))
+        waiting += one.children if one.tag != _PLUGIN else []
+    root.attributes["version"] = version_text(needed)
 
 
 def _world(world: World, name: str, output: OutputContext, views: SdfViewWriter) -> Markup:
@@ -428,6 +439,7 @@ _REWRITTEN_LISTS = {
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(TYPES) | {"free"},  # a free joint only to the world
     write=write,
+    update_version=update_version,
     # The order of the axes expresses `swapped`, and a second joint of the same child `loop`.
     fields=(SDF.item_fields() | {(Joint, "swapped"), (Joint, "loop")} | _OTHER_FIELDS)
     - {(Body, "soft"), *((World, field) for field in _REWRITTEN_LISTS)},  # skins only for DART

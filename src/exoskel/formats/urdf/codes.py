@@ -338,6 +338,17 @@ _APPROXIMATED = (
         "URDF does not repeat textures.",
         warning("UR605", "URDF does not repeat textures: the image is written once"),
     ),
+    Topic(
+        "UR606",
+        "Ignored by DART",
+        "DART 6.20 reads a URDF file without some of its parts. Reported for `--for dart`.",
+        warning("UR606", "DART's URDF reader ignores {what}"),
+        warning(
+            "UR606.limits",
+            "DART's URDF reader does not enforce limits of joints",
+            "call setLimitEnforcement(True) on each joint in the program",
+        ),
+    ),
 )
 
 _NOT_WRITTEN = (

@@ -19,6 +19,7 @@ from exoskel.formats.urdf.context import DOCUMENT, UrdfContext
 from exoskel.formats.urdf.links_and_joints import JointSpec, LinkReader, UrdfJointReader
 from exoskel.formats.urdf.motors import CONTROL, INITIAL_VALUE, STATES, TRANSMISSION, read_motors
 from exoskel.formats.urdf.mujoco_options import MUJOCO, is_generated, options_nodes
+from exoskel.formats.urdf.unread_parts import find_unread
 from exoskel.formats.urdf.vocabulary import EXTENSION, HARDWARE, MOTORS, ROBOT_ELEMENT, URDF, VERSION
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import TrackedList
@@ -304,4 +305,5 @@ SOURCE_MAPPING = SourceMapping(
         preserved=("UR101", "UR107", "UR108", "UR109"),
     ),
     find_unused,
+    find_unread=find_unread,
 )

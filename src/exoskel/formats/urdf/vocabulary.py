@@ -424,7 +424,7 @@ JOINT_ELEMENT = Element(
         "calibration",
         "?",
         "Reference positions of encoders.",
-        attributes=[Attribute(n, TEXT, "") for n in ("rising", "falling", "reference_position")],
+        attributes=[Attribute(n, REAL, "") for n in ("rising", "falling", "reference_position")],
         occurrence_code=NO_EFFECT,
     ),
     Element(
@@ -432,7 +432,7 @@ JOINT_ELEMENT = Element(
         "?",
         "Soft limits of a controller.",
         attributes=[
-            Attribute(n, TEXT, "") for n in ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
+            Attribute(n, REAL, "") for n in ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
         ],
         occurrence_code=NO_EFFECT,
     ),

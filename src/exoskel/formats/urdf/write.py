@@ -24,6 +24,7 @@ from exoskel.formats.generated_meshes import AS_MESH, MESH_KINDS, mesh_of
 from exoskel.formats.interface import WriterCapabilities
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import add_pose, add_transform, format_bound, mimics_itself
+from exoskel.formats.urdf.dart_losses import record_ignored_parts
 from exoskel.formats.urdf.motors import MOTOR_JOINTS, motor_elements
 from exoskel.formats.urdf.mujoco_options import add_options
 from exoskel.formats.urdf.vocabulary import DYNAMICS, JOINT_KINDS, MOMENT_ENTRIES, SYMMETRIC_LIMITS, URDF
@@ -345,6 +346,8 @@ class _UrdfWriter:
         if self.scene.world.actuators or self.scene.source_info.format == "urdf":
             self._add_motors(root)
         add_options(root, self.scene, self.output)
+        if self.output.target == "dart":
+            record_ignored_parts(self.model, self.scene.world, self.output)
         return root
 
     def _add_motors(self, root: Markup) -> None:

@@ -246,7 +246,8 @@ class ActuatorReader:
     def _read_own_dynamics(self, number: int, owner: Owner) -> None:
         """Add the damping and armature of an actuator to those of its coordinate."""
         model, dof = self.model, owner.joint.dofs[owner.first]
-        square = float(self.compiled.gears[number, 0]) ** 2
+        gear = float(self.compiled.gears[number, 0])
+        square = gear * gear  # of very large ones, infinite
         if hasattr(model, "actuator_armature"):
             dof.armature += square * float(model.actuator_armature[number])
         if hasattr(model, "actuator_damping") and "damper" not in self.disabled:

@@ -233,6 +233,16 @@ def _compile_here(request: _CompileRequest) -> list[CompilerOutput]:
     return mujoco_import.run_in_thread(work)
 
 
+def parse_document(text: str) -> str:
+    """What MuJoCo says about a document that it does not parse; empty if it does.  Nothing is compiled."""
+    mujoco = mujoco_import.load()
+    try:
+        mujoco_import.run_in_thread(lambda: mujoco.MjSpec.from_string(text))
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
+        return str(problem)
+    return ""
+
+
 def _compile(text: str, assets: dict[str, bytes], *, arena: int = 0) -> CompilerOutput:
     """Compile in this process.
 

@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf.reader.compiler import PartText, Workload, is_large
 from exoskel.formats.mjcf.reader.fragment import Fragment
-from exoskel.formats.mjcf.reader.preprocessor import Line, format_lines, measure
+from exoskel.formats.mjcf.reader.preprocessor import Line, format_lines
+from exoskel.formats.mjcf.reader.workload import measure
 
 _JOINTS = ("joint", "freejoint")
 _SETTINGS: dict[str, frozenset[str]] = dict.fromkeys(("compiler", "option", "default"), frozenset())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any
@@ -16,8 +15,6 @@ from exoskel.formats.mjcf.reader.preprocessor import PreparedDocument
 _STATES = ("qpos", "qvel", "act", "ctrl", "mpos", "mquat")
 _NUMBERS = ("time", *_STATES)
 _OF_MOCAP_BODIES = ("mpos", "mquat")
-_TOO_MANY = re.compile(r"keyframe .*: invalid (\w+) size, expected (?:length )?(\d+)")
-_ID = re.compile(r"id (\d+)")
 
 
 def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collector) -> None:
@@ -26,7 +23,7 @@ def remove_invalid_keyframe_lists(prepared: PreparedDocument, collector: Collect
         for name in _NUMBERS:
             found = _not_finite(key.attributes.get(name, ""))
             if found:
-                label = _label(key, number)
+                label = key_label(key, number)
                 collector.report("MJ311", key.node, attribute=name, name=name, keyframe=label, found=found)
                 del key.attributes[name]
 
@@ -53,7 +50,7 @@ def remove_lists_of_ignored_elements(
             words = key.attributes.get(name, "").split()
             if not words:
                 continue
-            details: dict[str, Any] = {"name": name, "keyframe": _label(key, number), "what": what}
+            details: dict[str, Any] = {"name": name, "keyframe": key_label(key, number), "what": what}
             if own is not None and len(words) == own.counts.get(name):
                 _set_list(key, name, [words[place] for place in own.places[name]])
                 collector.report("MJ311.ignored", key.node, attribute=name, **details)
@@ -88,28 +85,8 @@ def report_short_keyframe_lists(prepared: PreparedDocument, model: Any, collecto
             count = len(key.attributes.get(name, "").split())
             if 0 < count < sizes[name]:
                 code = "MJ311.mocap" if name in _OF_MOCAP_BODIES else "MJ311.few"
-                details = {"name": name, "keyframe": _label(key, number), "count": count, "expected": sizes[name]}
+                details = {"name": name, "keyframe": key_label(key, number), "count": count, "expected": sizes[name]}
                 collector.report(code, key.node, attribute=name, **details)
-
-
-def report_long_keyframe_list(problem: str, prepared: PreparedDocument, collector: Collector) -> bool:
-    """Report the keyframe with too many numbers that MuJoCo rejects; False if its error is about something else."""
-    stated, number = _TOO_MANY.search(problem), _ID.search(problem)
-    if stated is None or number is None:
-        return False
-    key = next((key for place, key in enumerate(key_elements(prepared)) if place == int(number[1])), None)
-    if key is None or stated[1] not in key.attributes:
-        return False
-    collector.report(
-        "MJ106.keyframe",
-        key.node,
-        attribute=stated[1],
-        name=stated[1],
-        keyframe=_label(key, int(number[1])),
-        count=len(key.attributes[stated[1]].split()),
-        expected=int(stated[2]),
-    )
-    return True
 
 
 def key_elements(prepared: PreparedDocument) -> Iterator[Fragment]:
@@ -118,7 +95,7 @@ def key_elements(prepared: PreparedDocument) -> Iterator[Fragment]:
     return (key for section in sections for key in section.children if key.tag == "key")
 
 
-def _label(key: Fragment, number: int) -> str:
+def key_label(key: Fragment, number: int) -> str:
     """The name in quotes, or MuJoCo's number."""
     return f"'{key.attributes['name']}'" if key.attributes.get("name") else str(number)
 

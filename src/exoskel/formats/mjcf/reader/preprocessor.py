@@ -10,7 +10,6 @@ import os
 import posixpath
 from collections.abc import Callable
 from functools import cached_property
-from math import prod
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,12 +23,12 @@ from exoskel.formats.mjcf.reader.compiler import Workload
 from exoskel.formats.mjcf.reader.composites import expand_composites
 from exoskel.formats.mjcf.reader.fragment import Fragment
 from exoskel.formats.mjcf.reader.textures import ImageFile, MaterialImages
+from exoskel.formats.mjcf.reader.workload import measure, multiplicity
 from exoskel.formats.mjcf.scenery import without_generated_range
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_access import read_referenced
 from exoskel.source.file_lookup import confinement, find_file
 from exoskel.source.markup import format_attributes
-from exoskel.source.numbers import parse_decimal
 from exoskel.source.textures import image_problem
 from exoskel.source.well_formedness import MalformedError
 
@@ -95,13 +94,6 @@ _PLACEHOLDER_VERTICES = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
 """The vertices of a placeholder for a missing mesh."""
 NO_COLOUR = (-1, -1, -1, -1)
 """Marks geoms without a stated colour: MuJoCo's default grey cannot be distinguished from a stated one."""
-_MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
-    **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
-    "general": (("actdim",), 1000.0),  # a class may apply it to many elements
-    "mesh": (("params", "params"), 1.0),  # a generated mesh has the square of its resolution
-    "hfield": (("nrow", "ncol"), 1.0 / 5.0),
-}
-"""Attributes that multiply an element, and the cost of each copy relative to an element."""
 _MAX_ELEMENTS = 1_000_000
 _MAX_SAMPLES = 5 * _MAX_ELEMENTS
 """The limit for a height field in a file."""
@@ -148,6 +140,8 @@ class PreparedDocument(Struct, dict=True):
     """The lists of keyframes that contain numbers of ignored elements, and what these are."""
     controls: tuple[bool, ...] = ()
     """Whether each control belongs to an actuator that is not ignored; empty if this is not known."""
+    removed: list[Fragment] = []
+    """What MuJoCo rejects: ids of elements are only unique as long as these exist."""
     lacks_files: bool = False
     """Whether an included file, a mesh or a height field cannot be read, so that MuJoCo gets less than it needs."""
 
@@ -162,6 +156,41 @@ class PreparedDocument(Struct, dict=True):
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
+
+    # --- repairs ----------------------------------------------------------------------------------------
+
+    def remove_attribute(self, fragment: Fragment, name: str) -> None:
+        """Remove an attribute that MuJoCo rejects."""
+        del fragment.attributes[name]
+        if self.collected is not None:
+            self.collected.remove_attribute(fragment, name)
+        self.forget_text()
+
+    def remove(self, fragment: Fragment, parent: Fragment) -> None:
+        """Remove an element that MuJoCo rejects."""
+        if fragment.tag in _ACTUATORS and parent.tag == "actuator":
+            self._remove_control(fragment)
+        parent.children = [one for one in parent.children if one is not fragment]
+        if self.collected is not None:
+            self.collected.remove(fragment, parent)
+        self.removed.append(fragment)
+        self.forget_text()
+
+    def _remove_control(self, actuator: Fragment) -> None:
+        """Remove the number of an actuator from the controls of keyframes, if each actuator has one."""
+        rows = [one for section in self.root.children if section.tag == "actuator" for one in section.children]
+        place = next(place for place, one in enumerate(rows) if one is actuator)
+        if not self.controls or any(one.tag not in _ACTUATORS for one in rows):
+            return
+        for key in (key for one in self.root.children if one.tag == "keyframe" for key in one.children):
+            words = key.attributes.get("ctrl", "").split()
+            if len(words) == len(rows) > 1:
+                key.attributes["ctrl"] = " ".join(words[:place] + words[place + 1 :])
+
+    def forget_text(self) -> None:
+        """Make the text again when it is used, because the elements have changed."""
+        self.__dict__.pop("text", None)
+        self.__dict__.pop("nodes", None)
 
 
 def prepare(
@@ -273,14 +302,16 @@ class _Preparer:
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         files = (self.assets, self.meshes, self.inlined)
         name = root.attributes.get("model", "")
-        return PreparedDocument(*(root, *files, flags, work, self.confined_to, name, *stated, *read, self._lacks_files))
+        return PreparedDocument(
+            *(root, *files, flags, work, self.confined_to, name, *stated, *read, [], self._lacks_files)
+        )
 
     def _check_expansion(self, root: Fragment) -> Workload:
         """What MuJoCo has to compile; raises MalformedError if a few elements expand to too many."""
         most = min(_MAX_ELEMENTS, self.options.limits.elements)
         work = measure(root)
         if work.elements > most:
-            largest = max(root.iter(), key=_multiplicity)
+            largest = max(root.iter(), key=multiplicity)
             reason = f"<{largest.tag}> expands to more than {most} elements, the limit"
             raise self._exceeded(reason, largest.node, "elements")
         return work
@@ -477,75 +508,6 @@ def _pixel_count(data: bytes) -> int:
     if not data.startswith(b"\x89PNG\r\n\x1a\n"):
         return 0
     return int.from_bytes(data[16:20], "big") * int.from_bytes(data[20:24], "big")
-
-
-def _multiplicity(fragment: Fragment) -> float:
-    """The number of copies that MuJoCo creates of one element."""
-    if fragment.tag not in _MULTIPLIED:
-        return 1.0
-    names, weight = _MULTIPLIED[fragment.tag]
-    values = [value for name in names for value in fragment.attributes.get(name, "").split()]
-    return max(1.0, weight * prod(max(1.0, abs(parse_decimal(value) or 0.0)) for value in values))
-
-
-def measure(root: Fragment) -> Workload:
-    """What MuJoCo has to compile.  Descendants are multiplied with their ancestors."""
-    classes = _joint_classes(root)
-    elements = bodies = dofs = entries = 0.0
-    waiting = [(root, 1.0, "", 0.0)]
-    while waiting:
-        fragment, copies, inherited, above = waiting.pop()
-        if fragment.tag in _MULTIPLIED:
-            copies *= _multiplicity(fragment)
-        elements += copies
-        if not fragment.children and fragment.tag != "body":
-            continue
-        inherited = fragment.attributes.get("childclass", inherited)
-        if fragment.tag == "body":
-            own = _own_dofs(fragment, classes, inherited)
-            bodies += copies
-            dofs += copies * own
-            entries += copies * own * (above + (own + 1.0) / 2.0)
-            above += own
-        waiting += [(child, copies, inherited, above) for child in fragment.children]
-    return Workload(elements, bodies, dofs, entries)
-
-
-_DOFS = {"free": 6.0, "ball": 3.0}
-
-
-def _joint_classes(root: Fragment) -> dict[str, str]:
-    """The types of joints by default class; the key of the main class is empty."""
-    found = {"": ""}
-    waiting = [(fragment, "", True) for fragment in root.children if fragment.tag == "default"]
-    while waiting:
-        fragment, outer, is_main = waiting.pop()
-        name = "" if is_main else fragment.attributes.get("class", "")
-        found[name] = found.get(name) or found.get(outer, "")
-        for child in fragment.children:
-            if child.tag == "joint":
-                found[name] = child.attributes.get("type", found[name])
-        if is_main and "class" in fragment.attributes:
-            found[fragment.attributes["class"]] = found[name]
-        waiting += [(child, name, False) for child in fragment.children if child.tag == "default"]
-    return found
-
-
-def _own_dofs(body: Fragment, classes: dict[str, str], inherited: str) -> float:
-    """The number of coordinates of a body's own joints; frames belong to the body."""
-    count = 0.0
-    waiting = [(child, inherited) for child in body.children]
-    while waiting:
-        fragment, default = waiting.pop()
-        if fragment.tag == "freejoint":
-            count += 6.0
-        elif fragment.tag == "joint":
-            kind = fragment.attributes.get("type") or classes.get(fragment.attributes.get("class", default), "")
-            count += _DOFS.get(kind, 1.0)
-        elif fragment.tag == "frame":
-            default = fragment.attributes.get("childclass", default)
-            waiting += [(child, default) for child in fragment.children]
-    return count
 
 
 def _fragment(element: Tree, node: int) -> Fragment:
