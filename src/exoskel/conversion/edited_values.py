@@ -101,7 +101,9 @@ class EditedFateRecorder(FateRecorder):
         """The verdict on an element of an object that is not in the world any more; None for all other elements."""
         row = self._find_row(owner, path)
         field = "actuators" if row is not None and row.owner == "actuator" else row.name if row is not None else ""
-        field = "equalities" if node in self.equalities else field
+        stated, _ = self.objects.object_of(node)
+        if stated == "equalities":
+            field = stated
         if not any(field == one for one, _ in objects):
             return None
         for name in self._names_of_objects(field, node):
@@ -112,12 +114,12 @@ class EditedFateRecorder(FateRecorder):
 
     def _names_of_objects(self, field: str, node: int) -> Iterator[str]:
         """The names that the object in an element may have in the scene."""
-        info = self.scene.source_info
+        stated, named = self.objects.object_of(node)
+        if stated == field:
+            yield named
         if field in LISTED:
-            yield from self._listed_names(field, node)
+            yield from self.objects.listed_names(field, node)
         for one in takewhile(lambda one: one not in self.items, self.outline.ancestry(node)[::-1]):
-            if field == "actuators" and (driver := info.actuators.get(one)):
-                yield driver
             yield from filter(None, (self.document.attribute_text(one, name) for name in ("name", "joint", "tendon")))
             if not self.source.is_xml:
                 yield self.document.path_of(one).rpartition("/")[2]

@@ -37,14 +37,14 @@ class WorldObjectFates:
             return self._named_actuator(owner, node, attribute)
         if owner is None:
             return None
-        field, name = self._object(node)
+        field, name = self.object_of(node)
         if field and field in (row.name, "equalities"):  # rows of constraints are about joints
             return self._of_world(owner, field, [name])
-        if row.name in LISTED and (names := self._listed_names(row.name, node)):
+        if row.name in LISTED and (names := self.listed_names(row.name, node)):
             return self._of_world(owner, row.name, names)
         return None
 
-    def _object(self, node: int) -> tuple[str, str]:
+    def object_of(self, node: int) -> tuple[str, str]:
         """The list and the name of the object that an element or one around it states; empty if there is none."""
         around = self.document.outline.ancestry(node) if self.objects else ()
         return next((self.objects[one] for one in around if one in self.objects), ("", ""))
@@ -72,7 +72,7 @@ class WorldObjectFates:
         own = combine_users([self.field_verdict(joint, "dofs", sorted(fields)) for joint in joints])
         return Verdict(own.fate, f"{found.why}: {own.why}") if own.fate is Fate.DROPPED or own.loss else found
 
-    def _listed_names(self, field: str, node: int) -> list[str]:
+    def listed_names(self, field: str, node: int) -> list[str]:
         """The names of the sensors, cameras or lights that were read from an element or from one around it."""
         info = self.info
         known: Mapping[tuple[int, int], object] = info.sensors if field == "sensors" else info.views
