@@ -136,7 +136,7 @@ def test_portable_files_leave_the_integrator_to_the_program() -> None:
 
 
 def test_a_target_of_another_format_is_refused() -> None:
-    with pytest.raises(ExoskelError, match="URDF is not written for 'newton'; use --to mjcf"):
+    with pytest.raises(ExoskelError, match="URDF is not written for 'newton'; URDF is written for dart; use --to mjcf"):
         exoskel.convert("dart://sample/skel/pendulum.skel", to="urdf", target="newton", model="pendulum")
 
 

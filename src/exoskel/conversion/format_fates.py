@@ -150,10 +150,11 @@ class FormatFates(NativeFates):
             return lowered
         if field == "actuators" and not STATES_OF_ACTUATORS.keys().isdisjoint(parts):
             return self._initial_states_written(world)
-        if field == "actuators" and parts and self._has_same_objects(world, field, parts):
-            return EXACT
         if field == "actuators" and "@name" in parts and (World, field) in self.rewritten:
             return Verdict(Fate.DROPPED, "named like its joint in the output", harmless=True)
+        if field == "actuators" and parts and self._has_same_objects(world, field, parts):
+            rewritten = self.rewritten.get((World, field))
+            return EXACT if rewritten is None else Verdict(Fate.LOWERED, rewritten)
         if field in LISTED:
             lost = self.listed(field, parts or [one.name for one in getattr(world, field)])
             if lost is None and (

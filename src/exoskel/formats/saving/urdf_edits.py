@@ -127,11 +127,15 @@ class UrdfEditor(FormatEditor):
     def adapt_added(self, item: Item, element: Markup) -> Markup:
         """State colours in the elements of shapes: materials of the document may have any names."""
         if isinstance(item, Body):
-            children = [self.adapt_added(c.item, c) if isinstance(c.item, Shape) else c for c in element.children]
-        elif isinstance(item, Shape) and any(child.tag == _MATERIAL for child in element.children):
-            children = [child for child in element.children if child.tag != _MATERIAL] + [self._material(item)]
-        else:
+            children = [self._with_color(c.item, c) if isinstance(c.item, Shape) else c for c in element.children]
+            return Markup(element.tag, element.attributes, element.text, children, element.item)
+        return self._with_color(item, element) if isinstance(item, Shape) else element
+
+    def _with_color(self, shape: Shape, element: Markup) -> Markup:
+        children = [child for child in element.children if child.tag != _MATERIAL]
+        if len(children) == len(element.children):
             return element
+        children.append(self._material(shape))
         return Markup(element.tag, element.attributes, element.text, children, element.item)
 
     def _material(self, shape: Shape) -> Markup:

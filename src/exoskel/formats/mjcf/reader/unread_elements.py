@@ -79,10 +79,18 @@ def _classes(default: Fragment) -> Fragment:
 
 def _fragment(element: MjcfElement, node: int, copies: dict[int, MjcfElement]) -> Fragment:
     """A copy of an element and its content; `copies` gets the originals, by the ids of the copies."""
-    attributes = {name: str(value) for name, value in element.attributes.items()}
-    made = Fragment(element.tag, attributes, node, [_fragment(child, node, copies) for child in element.children])
-    copies[id(made)] = element
+    made = _without_content(element, node)
+    waiting = [(element, made)]
+    while waiting:
+        one, copy = waiting.pop()
+        copies[id(copy)] = one
+        copy.children = [_without_content(child, node) for child in one.children]
+        waiting += zip(one.children, copy.children, strict=True)
     return made
+
+
+def _without_content(element: MjcfElement, node: int) -> Fragment:
+    return Fragment(element.tag, {name: str(value) for name, value in element.attributes.items()}, node, [])
 
 
 # --- references ----------------------------------------------------------------------------------------
@@ -115,7 +123,10 @@ def check_references(compiled: Compiled, collector: Collector) -> None:
 
 
 def _known_names(compiled: Compiled, textures: Sequence[MjcfElement]) -> Mapping[str, frozenset[str]]:
-    """The names of elements by kind.  A texture without a name is named after its file."""
+    """The names of elements by kind.  A texture without a name is named after its file.
+
+    What refers to an element in `<replicate>` is copied with it, so its own name is known as well.
+    """
     parts = {
         "body": compiled.bodies,
         "joint": compiled.joints,
@@ -126,7 +137,13 @@ def _known_names(compiled: Compiled, textures: Sequence[MjcfElement]) -> Mapping
         "actuator": compiled.actuators,
     }
     files = (str(one.attributes.get("name") or _stem(str(one.attributes.get("file", "")))) for one in textures)
-    return {kind: frozenset(one.numbers) | {"world"} for kind, one in parts.items()} | {"texture": frozenset(files)}
+    copied: dict[str, set[str]] = {"joint": set()}
+    for outer in (one for one in compiled.prepared.root.iter() if one.tag == "replicate"):
+        for one in outer.iter():
+            copied.setdefault(one.tag, set()).add(one.attributes.get("name", ""))
+    copied["joint"] |= copied.get("freejoint", set())
+    names = {kind: frozenset(one.numbers) | {"world"} | copied.get(kind, set()) for kind, one in parts.items()}
+    return names | {"texture": frozenset(files)}
 
 
 def _stem(reference: str) -> str:
