@@ -558,3 +558,19 @@ def test_values_that_mujoco_accepts_but_no_scene_may_have_are_errors(body: str) 
     assert not [found for found in exoskel.check(scene) if found.severity == "error"]
     for use in (exoskel.Simulation, lambda one: exoskel.convert(one, to="skel"), exoskel.summarize):
         use(scene)
+
+
+def test_constraints_of_deformable_bodies_are_ignored_with_them() -> None:
+    """The bodies that a flexcomp generates are not read, so that no reference to them is an error."""
+    text = """<mujoco><worldbody><body name="r" pos="0 0 1"><freejoint/><geom size=".1"/></body>
+      <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" mass="1" radius=".01">
+        <edge equality="true"/></flexcomp></worldbody>
+      <equality><connect name="c" body1="cloth_8" body2="r" anchor="0 0 0"/></equality></mujoco>"""
+    assert mujoco.MjModel.from_xml_string(text).neq > 0
+    scene = exoskel.load(text, format="mjcf")
+    told = [(one.code, str(one.severity)) for one in scene.diagnostics if "connect" in one.message]
+    assert told == [("MJ202", "warning")]
+    assert not scene.world.equalities
+    next(scene.world.bodies()).collisions[0].color = (1.0, 0.0, 0.0, 1.0)
+    written = exoskel.convert(scene, None, to="mjcf").data.decode()
+    assert 'rgba="1 0 0 1"' in written and 'body1="cloth_8"' in written

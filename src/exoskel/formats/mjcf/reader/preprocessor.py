@@ -214,6 +214,17 @@ def _has_state(fragment: Fragment, parent: Fragment) -> bool:
     return fragment.tag in _WITH_STATES or (fragment.tag == "plugin" and parent.tag in _WITH_PLUGINS)
 
 
+_BODIES = ("body", "body1", "body2", "target")
+"""Attributes that refer to bodies."""
+
+
+def _bodies_of_flexes(root: Fragment) -> tuple[str, ...]:
+    """How the names of the bodies begin that ignored elements generate, and to which others refer."""
+    return tuple(
+        f"{one.attributes['name']}_" for one in root.iter() if one.tag in GENERATORS and "name" in one.attributes
+    )
+
+
 def _rename_projections(root: Fragment) -> None:
     """State the projections of cameras by the attribute that has done so since MuJoCo 3.5."""
     for camera in (one for one in root.iter() if one.tag == "camera" and "orthographic" in one.attributes):
@@ -380,6 +391,7 @@ class _Preparer:
 
     def _prune(self, root: Fragment) -> None:
         """Remove unsupported elements, in document order."""
+        flexes = () if self.is_complete else _bodies_of_flexes(root)
         waiting = [(iter(root.children), root, False)]
         root.children = []
         while waiting:
@@ -391,6 +403,8 @@ class _Preparer:
             unsupported = UNSUPPORTED.get(child.tag)
             if self.is_complete and _has_state(child, parent):
                 unsupported = None
+            elif flexes and any(child.attributes.get(name, "").startswith(flexes) for name in _BODIES):
+                unsupported = UNSUPPORTED["flexcomp"]
             if unsupported is None or (unsupported.within and parent.tag not in unsupported.within):
                 self._attributes(child)
                 parent.children.append(child)
