@@ -342,4 +342,4 @@ def test_one_invalid_value_is_reported_and_the_rest_is_read(format: str, part: i
             assert any(one.message not in known for one in scene.diagnostics), label
         if number % 3 == 0:
             report = exoskel.convert(scene, None, to=format)
-            assert report.certificate.passed, (label, *map(str, report.certificate.failures))
+            assert report.certificate.passed, (label, [one for one in report.certificate.checks if not one.passed])

@@ -33,6 +33,7 @@ FORMATS: tuple[tuple[str, Target], ...] = (
     ("mjcf", "isaac"),
     ("mjcf", "dart"),
     ("urdf", "portable"),
+    ("urdf", "dart"),
     ("sdf", "portable"),
     ("sdf", "dart"),
     ("usd", "portable"),

@@ -160,9 +160,9 @@ def test_other_programs_still_get_their_version(tmp_path: Path) -> None:
     assert b'version="1.8"' in report.data and b"<capsule>" in report.data
 
 
-def test_the_target_is_known_for_sdf_and_mjcf_only() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="URDF is not written for 'dart'"):
-        exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), to="urdf", target="dart")
+def test_formats_that_dart_does_not_read_are_not_written_for_it() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="USD is not written for 'dart'"):
+        exoskel.convert(one_shape(exoskel.Capsule(0.1, 1.0)), to="usd", target="dart")
 
 
 # --- one file per model -------------------------------------------------------------------------------

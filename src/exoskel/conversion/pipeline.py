@@ -23,10 +23,11 @@ from exoskel.conversion.view_checks import view_rows
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.comments_and_extensions import combine_included
 from exoskel.formats.interface import Format, ReadOptions
+from exoskel.formats.lowered_actuators import lacks_actuators, without_actuators
 from exoskel.formats.saving.changes import SourceChanges
 from exoskel.formats.saving.patch import changes_of_selection, changes_since_reading, is_unedited
 from exoskel.formats.shared_codes import CATALOGUE
-from exoskel.formats.write import Written, embeds_data, lacks_actuators, without_actuators, write
+from exoskel.formats.write import Written, embeds_data, write
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import Chain

@@ -166,9 +166,9 @@ class UrdfFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.saving.urdf_edits import CAPABILITIES
+        from exoskel.formats.saving.urdf_edits import capabilities
 
-        return CAPABILITIES
+        return capabilities(self)
 
     def vocabulary(self) -> Vocabulary:
         from exoskel.formats.urdf.vocabulary import URDF

@@ -29,7 +29,7 @@ _GENERATORS = frozenset({"replicate", "composite", "attach", "flexcomp"})
 """Elements that copy what is in them, or make other elements of it."""
 _WORLDBODY = "worldbody"
 _LISTS = ("qpos", "qvel", "mpos", "mquat")
-_Columns = dict[str, dict[tuple[int, int], range]]
+_KeyframeColumns = dict[str, dict[tuple[int, int], range]]
 """The numbers in the lists of keyframes, by an element and the number of its copy."""
 
 
@@ -156,7 +156,7 @@ def state_lists(document: Document) -> list[tuple[int, str]]:
     return [(node, name) for node, tag in enumerate(document.outline.tags) if tag == "key" for name in _LISTS]
 
 
-def _columns(document: Document, order: Sequence[int] | None, base: Scene) -> _Columns:
+def _columns(document: Document, order: Sequence[int] | None, base: Scene) -> _KeyframeColumns:
     """The places of numbers in keyframes, by elements: those of another document if its `order` is given."""
     source = base.documents[0]
     assert isinstance(source, Document)

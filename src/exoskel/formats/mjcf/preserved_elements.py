@@ -217,10 +217,10 @@ FindFile = Callable[[str], str | None]
 """The path of a texture file by its reference; None if it is not found."""
 
 
-_Value = TypeVar("_Value")
+_RowValue = TypeVar("_RowValue")
 
 
-def _without(rows: Mapping[str, _Value], name: str, is_removed: bool) -> Mapping[str, _Value]:
+def _without(rows: Mapping[str, _RowValue], name: str, is_removed: bool) -> Mapping[str, _RowValue]:
     """A mapping without a name, if this is removed."""
     return {key: value for key, value in rows.items() if key != name} if is_removed else rows
 

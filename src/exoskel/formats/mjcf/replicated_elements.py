@@ -51,7 +51,7 @@ def expand(document: Document, replicates: Collection[int]) -> SourceCopy | None
     if not replicates:
         return None
     try:
-        return _Expander(document, replicates).apply()
+        return _ReplicateExpander(document, replicates).apply()
     except (CannotEditError, OverlapError, UnwritableError, ValueError):
         return None
 
@@ -70,7 +70,7 @@ def _with_bodies(item: Item) -> tuple[Item | None, ...]:
     return (item, item.child, item.parent) if isinstance(item, Joint) else (item,)
 
 
-class _Expander:
+class _ReplicateExpander:
     def __init__(self, document: Document, replicates: Collection[int]) -> None:
         self.document = document
         self.replicates = sorted(replicates)

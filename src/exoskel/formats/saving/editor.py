@@ -11,8 +11,8 @@ from pathlib import Path
 
 from exoskel.diagnostics import SaveError
 from exoskel.formats.interface import FormatEditor
+from exoskel.formats.lowered_actuators import without_actuators
 from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
-from exoskel.formats.write import without_actuators
 from exoskel.scene.body import Body
 from exoskel.scene.field_checks import kind_name
 from exoskel.scene.fields import CHILD_LISTS, FIELDS

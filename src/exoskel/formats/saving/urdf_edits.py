@@ -6,14 +6,14 @@ A result that is not read back as the edited scene is rejected by the caller, wh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cache, partial
 from itertools import chain
 
 from msgspec import structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.fates import Verdict
-from exoskel.formats import registry
-from exoskel.formats.interface import FormatEditor, NodeKey, ReadOptions, SourceCopy
+from exoskel.formats.interface import Format, FormatEditor, NodeKey, ReadOptions, SourceCopy, WriterCapabilities
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.editor import DocumentEditor
 from exoskel.formats.saving.removed_parts import NOT_FOLLOWING, REMOVED, not_following
@@ -45,13 +45,12 @@ def copy_source(scene: Scene, output: OutputContext) -> SourceCopy | None:
 
 
 def edit_source(
-    document: Document, base: Scene, scene: Scene, changes: Changes, _: Collection[int]
+    urdf: Format, document: Document, base: Scene, scene: Scene, changes: Changes, _: Collection[int]
 ) -> SourceCopy | None:
     """The document with the edited values; None if a new document is needed."""
     if changes.reordered is not None or _has_other_references(document, changes):
         return None
     patch = Patch(document)
-    urdf = registry.by_name("urdf")
     editor = UrdfEditor(urdf, document, ReadOptions.of(scene), patch.elements, base, scene, changes)
     edits = DocumentEditor(editor, NAMESPACED, patch, changes)
     try:
@@ -91,7 +90,10 @@ def _fates(document: Document, edits: DocumentEditor) -> Iterator[tuple[NodeKey,
             yield (item.node, ""), REMOVED
 
 
-CAPABILITIES = structs.replace(write.CAPABILITIES, copy_source=copy_source, edit_source=edit_source)
+@cache
+def capabilities(urdf: Format) -> WriterCapabilities:
+    """What the writer of URDF supports, with edits of documents."""
+    return structs.replace(write.CAPABILITIES, copy_source=copy_source, edit_source=partial(edit_source, urdf))
 
 
 class UrdfEditor(FormatEditor):

@@ -84,7 +84,7 @@ _SECTIONS = frozenset({"mujoco", "worldbody", "compiler", "option", "size"})
 _DEFAULT_INERTIA = {"pos": "0 0 0", "mass": "1", "diaginertia": "1 1 1"}
 
 
-class _Message(Struct, frozen=True):
+class _RejectionMessage(Struct, frozen=True):
     """The key of a message, the attribute that it points at, and its details."""
 
     key: str
@@ -96,7 +96,7 @@ class _Rejection(Struct):
     """An error at an element, and what became of that element: the second half of a sentence."""
 
     fragment: Fragment | None
-    message: _Message
+    message: _RejectionMessage
     attribute: str
     """The attribute that was removed; empty for an element."""
     outcome: str
@@ -120,7 +120,7 @@ class Rejections:
         for fragment, name, number in list(infinite_numbers(self.prepared)):
             label = f" '{fragment.attributes['name']}'" if fragment.attributes.get("name") else ""
             problem = f"the {name} of <{fragment.tag}>{label} contains {number}: expected finite numbers"
-            self._remove_attribute(fragment, name, _Message("MJ109", name, {"problem": [problem]}))
+            self._remove_attribute(fragment, name, _RejectionMessage("MJ109", name, {"problem": [problem]}))
 
     def repair(self, problem: str) -> bool:
         """Note an error of MuJoCo, and remove what it is about; False if that is not possible."""
@@ -165,7 +165,7 @@ class Rejections:
         line = int(lines[-1]) if lines else 0
         return next((one for place, one in enumerate(self.prepared.root.iter(), 1) if place == line), None)
 
-    def _culprit(self, reason: str, message: _Message, fragment: Fragment) -> tuple[Fragment, str]:
+    def _culprit(self, reason: str, message: _RejectionMessage, fragment: Fragment) -> tuple[Fragment, str]:
         """The attribute without which an error is gone, and its element, which may be a default class."""
         name = message.attribute
         if _REPEATED_NAME in reason:
@@ -186,7 +186,7 @@ class Rejections:
         assert self._classes is not None
         return self._classes.find(fragment, name)
 
-    def _long_keyframe_list(self, problem: str) -> tuple[Fragment, _Message] | None:
+    def _long_keyframe_list(self, problem: str) -> tuple[Fragment, _RejectionMessage] | None:
         """The keyframe with too many numbers that MuJoCo rejects."""
         stated, number = _TOO_MANY_STATES.search(problem), _ID.search(problem)
         if stated is None or number is None:
@@ -200,11 +200,11 @@ class Rejections:
             "count": len(key.attributes[stated[1]].split()),
             "expected": int(stated[2]),
         }
-        return key, _Message("MJ106.keyframe", stated[1], details)
+        return key, _RejectionMessage("MJ106.keyframe", stated[1], details)
 
     # --- repairs --------------------------------------------------------------------------------------
 
-    def _note(self, fragment: Fragment | None, message: _Message, attribute: str, outcome: str) -> None:
+    def _note(self, fragment: Fragment | None, message: _RejectionMessage, attribute: str, outcome: str) -> None:
         """Note an error; one that follows from an earlier repair of the element changes what became of it."""
         earlier = [one for one in self._found if fragment is not None and one.fragment is fragment]
         if earlier and attribute in _FLAGS_OF_RANGES.values() and not message.attribute:
@@ -215,7 +215,7 @@ class Rejections:
             return
         self._found.append(_Rejection(fragment, message, attribute, outcome))
 
-    def _remove_attribute(self, fragment: Fragment, name: str, message: _Message) -> bool:
+    def _remove_attribute(self, fragment: Fragment, name: str, message: _RejectionMessage) -> bool:
         outcome = "it is not read" if name == "name" or message.key == "MJ106.attribute" else "its default is used"
         if name not in fragment.attributes:
             return self._remove(fragment, message)
@@ -223,7 +223,7 @@ class Rejections:
         self.prepared.remove_attribute(fragment, name)
         return True
 
-    def _remove(self, fragment: Fragment, message: _Message) -> bool:
+    def _remove(self, fragment: Fragment, message: _RejectionMessage) -> bool:
         """Remove an element; of a tendon, not only a part."""
         parents = {id(child): one for one in self.prepared.root.iter() for child in one.children}
         parent = parents.get(id(fragment))
@@ -236,8 +236,8 @@ class Rejections:
         self.prepared.remove(fragment, parent)
         return True
 
-    def _repair_unplaced(self, reason: str, message: _Message) -> bool:
-        """Repair an error for which MuJoCo names no element."""
+    def _repair_unplaced(self, reason: str, message: _RejectionMessage) -> bool:
+        """Repair an error that MuJoCo gives without an element."""
         every = list(self.prepared.root.iter())
         if _UNKNOWN_EXCEPTION in reason:
             anchor = next(
@@ -255,7 +255,7 @@ class Rejections:
                 return self._remove_attribute(alike[-1], "name", message)
         return self._repair_setting(reason, message)
 
-    def _repair_setting(self, reason: str, message: _Message) -> bool:
+    def _repair_setting(self, reason: str, message: _RejectionMessage) -> bool:
         """Remove the settings that an error without an element is about."""
         tag, name = ("compiler", "eulerseq") if reason == "eulerseq" else ("size", "memory")
         if name == "memory" and _NO_MEMORY not in reason:
@@ -265,9 +265,9 @@ class Rejections:
         if found is None:
             self._note(None, message, "", "")
             return False
-        return self._remove_attribute(found, name, _Message(message.key, name, message.details))
+        return self._remove_attribute(found, name, _RejectionMessage(message.key, name, message.details))
 
-    def _set_inertia(self, body: Fragment, message: _Message) -> bool:
+    def _set_inertia(self, body: Fragment, message: _RejectionMessage) -> bool:
         """Remove the inertia of a body, so that it follows from its shapes; without any, set one."""
         stated = next((one for one in body.children if one.tag == "inertial"), None)
         is_default = stated is not None and stated.attributes == _DEFAULT_INERTIA
@@ -284,13 +284,13 @@ class Rejections:
 
     # --- messages -------------------------------------------------------------------------------------
 
-    def _describe(self, reason: str, problem: str, fragment: Fragment | None) -> _Message:
+    def _describe(self, reason: str, problem: str, fragment: Fragment | None) -> _RejectionMessage:
         """The message about an error.
 
         If files are missing, which has been reported as an error, this one may be a consequence: it is a note.
         """
         lacks_files = self.prepared.lacks_files
-        found: _Message | None = None
+        found: _RejectionMessage | None = None
         if fragment is not None:
             found = _describe_number(reason, fragment) or self._describe_name(reason, fragment)
             if found is None and (_UNKNOWN_WORD in reason or not lacks_files):
@@ -299,9 +299,9 @@ class Rejections:
             return found
         named = _ELEMENT.search(problem)
         reason += f", <{named[1]}>" if named else ""
-        return _Message("MJ106.missing" if lacks_files else "MJ106", "", {"reason": reason})
+        return _RejectionMessage("MJ106.missing" if lacks_files else "MJ106", "", {"reason": reason})
 
-    def _describe_name(self, reason: str, fragment: Fragment) -> _Message | None:
+    def _describe_name(self, reason: str, fragment: Fragment) -> _RejectionMessage | None:
         """An unknown element or attribute, if the error is about one."""
         quoted = [one for one in _QUOTED.findall(reason) if one]
         suggestions = self.collector.suggestions
@@ -311,15 +311,15 @@ class Rejections:
             suggestion = suggestions.among(known, are_terms=True).did_you_mean(fragment.tag)
             container = parent.tag if parent is not None else "mujoco"
             details = {"element": fragment.tag, "parent": container, "suggestion": suggestion}
-            return _Message("MJ106.element", "", details)
+            return _RejectionMessage("MJ106.element", "", details)
         if _UNKNOWN_ATTRIBUTE in reason and quoted and quoted[0] in fragment.attributes:
             known = _schema().get(fragment.tag, _NOTHING)[0]
             suggestion = suggestions.among(known, are_terms=True).did_you_mean(quoted[0])
             details = {"name": quoted[0], "element": fragment.tag, "suggestion": suggestion}
-            return _Message("MJ106.attribute", quoted[0], details)
+            return _RejectionMessage("MJ106.attribute", quoted[0], details)
         return None
 
-    def _describe_word(self, reason: str, fragment: Fragment) -> _Message | None:
+    def _describe_word(self, reason: str, fragment: Fragment) -> _RejectionMessage | None:
         """A value that is not a word that its attribute takes, or not the name of an element."""
         for word in _QUOTED.findall(reason):
             stated = [name for name, value in fragment.attributes.items() if value == word and name != "name"]
@@ -328,7 +328,7 @@ class Rejections:
                 known = _WORDS.get((fragment.tag, name)) if is_keyword else self._names(name)
                 if known or is_keyword or name in _TARGETS or name in _CLASSES:
                     suggestion = self.collector.suggestions.among(known or ()).did_you_mean(word)
-                    return _Message("MJ106.word", name, {"reason": reason, "suggestion": suggestion})
+                    return _RejectionMessage("MJ106.word", name, {"reason": reason, "suggestion": suggestion})
         return None
 
     def _names(self, attribute: str) -> list[str]:
@@ -376,7 +376,7 @@ def _repeated_child(reason: str, fragment: Fragment) -> Fragment:
     return children[1] if len(children) > 1 else fragment
 
 
-def _describe_number(reason: str, fragment: Fragment) -> _Message | None:
+def _describe_number(reason: str, fragment: Fragment) -> _RejectionMessage | None:
     """Numbers that MuJoCo rejects, with the first wrong one; None for other errors."""
     stated = _INVALID_NUMBERS.search(reason)
     name = stated[1] or stated[2] if stated is not None else ""
@@ -393,7 +393,7 @@ def _describe_number(reason: str, fragment: Fragment) -> _Message | None:
         problem = f"contains '{wrong or ' '.join(words)}': expected {expected}"
     label = f" '{fragment.attributes['name']}'" if fragment.attributes.get("name") else ""
     item = f"keyframe{label}" if fragment.tag == "key" and label else f"<{fragment.tag}>{label}"
-    return _Message("MJ106.value", name, {"name": name, "item": item, "problem": problem})
+    return _RejectionMessage("MJ106.value", name, {"name": name, "item": item, "problem": problem})
 
 
 def _magnitude(word: str) -> float:
