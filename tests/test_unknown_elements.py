@@ -125,3 +125,12 @@ def test_such_mimics_get_the_new_name_of_a_joint() -> None:
     report = exoskel.convert(scene, None, to="sdf")
     found = mimics(report.data)
     assert (found["j2", "axis2"][0], found["j3", "axis2"][0]) == ("knee", "knee")
+
+
+def test_items_are_found_after_mixed_text_that_is_written_again() -> None:
+    text = """<sdf version="1.9"><world name="w"><physics name="p" type="ode"><ode>
+      <solver>quick <type>quick</type><!-- <a> --><iters>10</iters></solver></ode></physics>
+      <model name="m"><link name="a"/><link name="b"/></model></world></sdf>"""
+    report = exoskel.convert(text, None, to="sdf")
+    assert report.certificate.passed
+    assert b"<solver>quick <type>quick</type><!-- <a> --><iters>10</iters></solver>" in report.data

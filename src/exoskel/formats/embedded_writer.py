@@ -72,7 +72,7 @@ class WrittenItems:
         self.elements: dict[int, Markup] = {}
         self.counterparts: dict[int, Item] = {}
         index = {(type(item), item.node): item for item, _, _ in iter_items(native) if not _is_implicit(item)}
-        for number, element in enumerate(root.iter()):
+        for number, element in root.numbered():
             if isinstance(element.item, Item):
                 found = index.get((type(element.item), number))
                 if found is not None:

@@ -18,6 +18,8 @@ from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
 
 INDENT = "  "
+_ELEMENTS = re.compile(r"<!--.*?-->|<([^/!?])", re.DOTALL)
+"""Finds comments, and the first letters of elements outside of them."""
 RAW_TAG = "#raw"
 """The tag of an element whose `verbatim` text is written unchanged."""
 
@@ -74,6 +76,15 @@ class Markup(Struct, eq=False):
             yield element
             if element.children:
                 waiting += element.children[::-1]
+
+    def numbered(self) -> Iterator[tuple[int, Markup]]:
+        """The element and its descendants with their numbers in the document, in which `verbatim` has elements, too."""
+        number = 0
+        for element in self.iter():
+            yield number, element
+            number += element.tag != RAW_TAG
+            if element.verbatim:
+                number += sum(bool(found) for found in _ELEMENTS.findall(element.verbatim))
 
 
 _SMALLEST_NORMAL = 2.2250738585072014e-308
