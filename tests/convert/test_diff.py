@@ -347,7 +347,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Joint, "group"): (HINGE, "springs", "group"),
     (Joint, "loop"): (HINGE, True, "loop"),
     (Joint, "collide_connected"): (HINGE, True, "collide_connected"),
-    (Joint, "collapses"): (HINGE, True, "collapses"),
+    (Joint, "collapses"): ("lab/arm/joint[cross_joint]", True, "collapses"),
     (Joint, "solver"): (HINGE, SolverParameters(), "solver"),
     (Joint, "dofs"): (HINGE, ("damping", 0.5), "dof[1]/damping"),
 }

@@ -274,8 +274,6 @@ def test_reordering_is_refused() -> None:
     ("field", "value"),
     [
         ("limits_enforced", False),
-        ("collapses", True),
-        ("swapped", True),
         ("collide_connected", True),
         ("collision_exempt_groups", [("a", "b")]),
     ],
@@ -290,6 +288,23 @@ def test_fields_that_no_format_states_are_embedded_and_read_back(text: str, fiel
     assert not removed
     assert any(f'field="{name_in_file(field)}"' in line for line in new)
     assert edited(saved, lambda world: None) == saved
+
+
+@pytest.mark.parametrize("text", [SKEL, XODE], ids=["skel", "xode"])
+@pytest.mark.parametrize("field", ["collapses", "swapped"])
+def test_flags_of_universal_joints_are_saved_at_these_and_refused_at_others(text: str, field: str) -> None:
+    def edit(world: Any, kind: str) -> None:
+        joint = next(joint for joint in world.joints() if joint.kind == "revolute")
+        joint.kind = kind
+        if kind == "universal":
+            joint.axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+        setattr(joint, field, True)
+
+    saved = edited(text, lambda world: edit(world, "universal"))
+    (joint,) = [joint for joint in exoskel.load(saved).world.joints() if joint.kind == "universal"]
+    assert getattr(joint, field)
+    with pytest.raises(exoskel.SaveError, match=f"{field}=True, which only universal"):
+        edited(text, lambda world: edit(world, "revolute"))
 
 
 def test_a_new_joint_kind_replaces_the_element_in_xode() -> None:
