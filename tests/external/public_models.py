@@ -63,6 +63,7 @@ INCOMPLETE = {
     "dm_control/mjcf/test_assets/included_with_invalid_filenames.xml": "MJ105",
     "dm_control/mjcf/test_assets/model_with_invalid_filenames.xml": "MJ104",
     "dm_control/mujoco/testing/assets/model_with_assets.xml": "MJ105",
+    "newton/examples/assets/nv_humanoid.xml": "MJ106",
 }
 """Files that are converted without what is missing or wrong, and the expected code; MuJoCo rejects them."""
 NOTHING = "URDF files contain one model, but the world has none"
