@@ -295,7 +295,10 @@ USD_PARTS: tuple[tuple[str, PrimMapping], ...] = (
     ("model", PrimMapping("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
     (
         "model that moves and has joints",
-        PrimMapping("PhysicsArticulationRootAPI", "exact: one for each tree; joints that close loops are excluded"),
+        PrimMapping(
+            "PhysicsArticulationRootAPI",
+            "exact: one for each tree if one of them floats; joints that close loops are excluded",
+        ),
     ),
     ("static model", PrimMapping("no PhysicsRigidBodyAPI", "exact: its colliders do not move", ("US210",))),
     (

@@ -388,8 +388,10 @@ class _UsdWorldWriter:
         made.children.append(scope)
         roots = _tree_roots(model, [joint for joint in written if not joint.loop])
         prims = {id(prim.item): prim for prim in (*made.children, *scope.children)}
-        # Newton refuses an articulation with several trees, if one of them floats.
-        places = [made] if len(roots) == 1 else [prims.get(id(one)) or prims[id(one.child)] for one in roots]
+        # Newton refuses an articulation with several trees if one of them floats, and, if all of them are fixed to the
+        # world and loops connect them, several articulations.
+        is_whole = len(roots) == 1 or (roots and all(one.kind != "free" for one in roots))
+        places = [made] if is_whole else [prims.get(id(one)) or prims[id(one.child)] for one in roots]
         for place in places:
             place.apis += ["PhysicsArticulationRootAPI", "NewtonArticulationRootAPI"]
             place.properties["bool newton:selfCollisionEnabled"] = self.world.self_collision
