@@ -356,3 +356,21 @@ def test_models_are_moved_in_the_document(tmp_path: Path) -> None:
     assert all(np.abs(one - other.pose.matrix()).max() < 1e-12 for one, other in zip(places, again.bodies, strict=True))
     exoskel.save(scene, tmp_path / "saved.xml")
     assert b'user="3"' in (tmp_path / "saved.xml").read_bytes()
+
+
+@pytest.mark.parametrize("joint", ["", '<freejoint name="f"/>', "<freejoint/>", '<joint type="free"/>', "<joint/>"])
+@pytest.mark.parametrize("renamed", ["r", "c"])
+def test_bodies_of_joints_without_names_are_renamed_in_the_document(joint: str, renamed: str) -> None:
+    text = f"""<mujoco><worldbody><!-- mine --><body name="r" pos="0 0 1">{joint}<geom size=".1"/>
+      <body name="c" pos=".3 0 0"><joint axis="0 1 0"/><geom size=".1"/></body></body></worldbody>
+      <sensor><framepos name="p" objtype="body" objname="{renamed}"/></sensor></mujoco>"""
+    scene = exoskel.load(text, format="mjcf")
+    names = [one.name for one in scene.world.joints()]
+    body = next(one for one in scene.world.bodies() if one.name == renamed)
+    body.name = "other"
+    report = exoskel.convert(scene, None, to="mjcf")
+    assert report.certificate.passed
+    written = report.data.decode()
+    assert "<!-- mine --><body" in written and 'objname="other"' in written
+    again = [one.name for one in exoskel.load(written, format="mjcf").world.joints()]
+    assert again[-1:] == names[-1:] and (again == names or not joint)  # fixed bodies have no joint element

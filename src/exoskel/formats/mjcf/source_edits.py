@@ -19,7 +19,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import NodeKey, SourceCopy
 from exoskel.formats.mjcf import joint_edits, shape_edits
 from exoskel.formats.mjcf.document_references import have_states, named_kind, renamed_references
-from exoskel.formats.mjcf.joint_edits import coupling_node, joint_nodes
+from exoskel.formats.mjcf.joint_edits import coupling_node, joint_nodes, joints_of_body
 from exoskel.formats.mjcf.keyframe_edits import (
     KeyframeEditor,
     StateEditError,
@@ -308,10 +308,31 @@ class _SourceEditor:
         before, after = (str(getattr(one, "name", "")) for one in (source, item))
         if isinstance(item, Joint) and item.kind == "weld":  # without an element
             return
-        if not isinstance(source, Joint) or source.implicit or len(joint_nodes(self.document, source)) == 1:
-            self.rename(source.node, before, after)
+        if isinstance(source, Body) and isinstance(item, Body):
+            self._state_joint_name(source, item)
+        node = source.node
+        if isinstance(source, Joint) and node < 0 and source.child.node >= 0:  # a floating body's
+            node = next(iter(joints_of_body(self.document, source.child.node)), -1)
+        if not isinstance(source, Joint) or source.implicit or node != source.node or self._is_single(source):
+            if node < 0:
+                raise CannotEditError
+            self.rename(node, before, after)
             return
         raise CannotEditError
+
+    def _is_single(self, joint: Joint) -> bool:
+        return len(joint_nodes(self.document, joint)) == 1
+
+    def _state_joint_name(self, source: Body, item: Body) -> None:
+        """State the name of the joint of a renamed body, if it would follow from the name of the body."""
+        joints = (joint for world in self.scene.worlds for joint in world.joints() if joint.child is item)
+        joint = next((one for one in joints if not one.loop and one.kind != "weld"), None)
+        known = self.changes.sources.get(id(joint)) if joint is not None else None
+        if joint is None or not isinstance(known, Joint) or known.name != joint.name:
+            return
+        nodes = joints_of_body(self.document, source.node)
+        if len(nodes) == 1 and not self.document.attribute_text(nodes[0], "name"):
+            self.set(nodes[0], "name", joint.name)
 
     def rename(self, node: int, before: str, after: str) -> None:
         """Rename an element and all references to it."""
@@ -534,6 +555,9 @@ _EDITS: dict[tuple[type[Item], str], Callable[[_SourceEditor, Item, Item], None]
 }
 """The fields that can be edited in a document, and how."""
 _TOGETHER = frozenset(
-    {(Model, "name"), (Model, "static"), (World, "keyframes"), (Joint, "dofs"), (Joint, "pose"), (Joint, "name")}
+    {
+        *((Model, "name"), (Model, "static"), (World, "keyframes")),
+        *((Joint, name) for name in ("dofs", "pose", "name", "child", "parent")),
+    }
 )
 """Fields that are edited in other elements, at least in part."""
