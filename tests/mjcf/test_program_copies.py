@@ -287,3 +287,14 @@ def test_meshes_for_isaac_sim_are_in_files(mesh: str, tmp_path: Path) -> None:
     one, other = (mujoco.MjModel.from_xml_path(str(tmp_path / name)) for name in ("a.xml", "out.xml"))
     assert other.body_mass == pytest.approx(one.body_mass)
     assert other.geom_aabb[0, 3:] == pytest.approx(one.geom_aabb[0, 3:], abs=1e-6)
+
+
+def test_copies_for_newton_lack_its_refused_solver_and_report_the_total_mass_that_it_ignores() -> None:
+    text = """<mujoco><compiler settotalmass="14"/><option solver="PGS"/><worldbody><body name="a"><freejoint/>
+      <geom size=".1"/></body></worldbody></mujoco>"""
+    report = exoskel.convert(text, None, to="mjcf", target="newton")
+    assert report.certificate.passed
+    assert b"solver" not in report.data and b'settotalmass="14"' in report.data
+    lost = {item.path.rpartition("@")[2]: item.why for item in report.losses}
+    assert "refuses the solver PGS" in lost["solver"] and "ignores the total mass" in lost["settotalmass"]
+    assert b'solver="PGS"' in exoskel.convert(text, None, to="mjcf").data

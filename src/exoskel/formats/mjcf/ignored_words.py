@@ -15,7 +15,10 @@ from exoskel.source.output_context import Target
 
 _PROGRAMS: dict[Target, str] = {"newton": "Newton", "isaac": "Isaac Sim", "dart": "DART"}
 _ATTRIBUTES: dict[Target, dict[tuple[str, str], str]] = {
-    "newton": {("option", "gravity"): "gravity, and uses -9.81 m/s² along z"},
+    "newton": {
+        ("option", "gravity"): "gravity, and uses -9.81 m/s² along z",
+        ("compiler", "settotalmass"): "the total mass that is set: bodies have those of their shapes",
+    },
     "isaac": {},
     "dart": {},
 }

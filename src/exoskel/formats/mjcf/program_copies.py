@@ -14,7 +14,13 @@ from exoskel.formats.mjcf.ignored_words import ignored_words
 from exoskel.formats.mjcf.losses import projection_losses
 from exoskel.formats.mjcf.names import Kind, reference_kind, tables_of_names
 from exoskel.formats.mjcf.tree import MjcfElement
-from exoskel.formats.mjcf.unknown_words import ONLY_MUJOCO_4, REFUSED, REFUSED_BY_MUJOCO_3, UNKNOWN_ATTRIBUTES
+from exoskel.formats.mjcf.unknown_words import (
+    ONLY_MUJOCO_4,
+    REFUSED,
+    REFUSED_BY_MUJOCO_3,
+    REFUSED_BY_NEWTON,
+    UNKNOWN_ATTRIBUTES,
+)
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
@@ -89,7 +95,7 @@ _WORDS: dict[Target, tuple[_Word, ...]] = {
     **dict.fromkeys(("portable", "mujoco4"), _FLAGS),
     "mujoco3": (_IMPLICIT, *_PROJECTIONS, *_UNKNOWN),
     "dm_control": (_IMPLICIT, *_ONLY_MUJOCO_4, *_FLAGS),
-    "newton": (_NO_INTEGRATOR, *_FLAGS),
+    "newton": (_NO_INTEGRATOR, _Word("solver", _OPTION, REFUSED_BY_NEWTON), *_FLAGS),
     "isaac": (_NO_INTEGRATOR, *_ONLY_MUJOCO_4, *_FLAGS),
 }
 """What is replaced for each program; the first row that applies counts."""

@@ -67,11 +67,13 @@ ONLY_MUJOCO_4: dict[str, frozenset[str]] = {
     "key": frozenset({"plastic"}),
 }
 """The attributes that all versions of MuJoCo 3 refuse, by tag."""
+REFUSED_BY_NEWTON = Verdict(Fate.DROPPED, "Newton has solvers of its own, and refuses the solver PGS")
 REFUSED_BY_MUJOCO_3 = Verdict(Fate.DROPPED, "MuJoCo 3 refuses it")
 _OF_TARGETS: dict[Target, tuple[dict[str, frozenset[str]], Verdict]] = {
     "mujoco3": (UNKNOWN_ATTRIBUTES, REFUSED),
     "dm_control": (ONLY_MUJOCO_4, REFUSED_BY_MUJOCO_3),
     "isaac": (ONLY_MUJOCO_4, REFUSED_BY_MUJOCO_3),
+    "newton": ({"option": frozenset({"solver"})}, REFUSED_BY_NEWTON),
 }
 
 
