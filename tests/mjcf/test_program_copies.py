@@ -298,3 +298,12 @@ def test_copies_for_newton_lack_its_refused_solver_and_report_the_total_mass_tha
     lost = {item.path.rpartition("@")[2]: item.why for item in report.losses}
     assert "refuses the solver PGS" in lost["solver"] and "ignores the total mass" in lost["settotalmass"]
     assert b'solver="PGS"' in exoskel.convert(text, None, to="mjcf").data
+
+
+def test_boxes_between_two_points_are_stated_by_pose_and_size_for_newton() -> None:
+    text = """<mujoco><worldbody><body name="a"><freejoint/><geom type="box" size=".05" fromto="0 0 0 .3 0 0"/>
+      </body></worldbody></mujoco>"""
+    report = exoskel.convert(text, None, to="mjcf", target="newton")
+    assert report.certificate.passed
+    assert b"fromto" not in report.data and b'type="box" size="0.05 0.05 0.15"' in report.data
+    assert b"fromto" in exoskel.convert(text, None, to="mjcf").data

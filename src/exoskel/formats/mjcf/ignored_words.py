@@ -131,11 +131,18 @@ def needs_new_document(document: Document, target: Target) -> bool:
     if target in ("portable", "mujoco4") and "composite" in tags:  # MuJoCo 4 refuses it
         return True
     if target == "newton":
-        return not _MACROS.isdisjoint(tags)
+        return not _MACROS.isdisjoint(tags) or any(_is_box_between_points(document, node) for node in range(len(tags)))
     return target == "isaac" and any(_is_unreadable(document, node) for node, tag in enumerate(tags) if tag in _SHAPES)
 
 
 _SHAPES = frozenset({"mesh", "geom"})
+
+
+def _is_box_between_points(document: Document, node: int) -> bool:
+    """Whether an element is a box or an ellipsoid between two points, which Newton reads at its default pose."""
+    if document.outline.tags[node] != "geom" or not document.attribute_text(node, "fromto"):
+        return False
+    return document.attribute_text(node, "type").strip() in ("box", "ellipsoid")
 
 
 def _is_unreadable(document: Document, node: int) -> bool:
