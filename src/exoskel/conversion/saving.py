@@ -43,8 +43,8 @@ def save(
 
     SKEL and XODE files hold everything.  Other files do not: an edited scene is written as a new document, as far as
     the format can express it, and FM201 is added to the scene's diagnostics.  What the source contains and the saved
-    file does not is FM204, unless it was removed from the scene itself.  In MJCF files, values of bodies, joints,
-    shapes and markers are edited in place.
+    file does not is FM204, unless it was removed from the scene itself.  MJCF and URDF files are edited in place as far
+    as possible.
 
     A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
     `force` is set.  The same is true of files with macros and of included files that the scene comes from: SaveError is

@@ -45,7 +45,7 @@ class WorldObjectFates:
         return None
 
     def object_of(self, node: int) -> tuple[str, str]:
-        """The list and the name of the object that an element or one around it states; empty if there is none."""
+        """The list and the name of the object that an element is part of; both empty if it is part of none."""
         around = self.document.outline.ancestry(node) if self.objects else ()
         return next((self.objects[one] for one in around if one in self.objects), ("", ""))
 

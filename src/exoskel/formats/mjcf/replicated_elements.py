@@ -35,7 +35,7 @@ _EXPANDED = Verdict(Fate.LOWERED, "replaced by its copies, of which some were ed
 
 
 def expand_edited(document: Document, changes: Changes) -> SourceCopy | None:
-    """The document with the copies of all `<replicate>` in which something was edited; None if there are none."""
+    """The document with the copies of each `<replicate>` whose content was edited in its place; None without edits."""
     nodes = set(_touched(changes))
     ends = document.outline.ends
     found = [
@@ -47,7 +47,7 @@ def expand_edited(document: Document, changes: Changes) -> SourceCopy | None:
 
 
 def expand(document: Document, replicates: Collection[int]) -> SourceCopy | None:
-    """The document with the copies of some elements; None if there are none, or they cannot be written."""
+    """The document with the copies of some elements in their places; None if there are none, or that fails."""
     if not replicates:
         return None
     try:
